@@ -1,0 +1,37 @@
+# The two commands of the README are `make demo` and `make test`; each does its own set-up.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test test-slow lint bench clean
+help:            ## what can be made
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+demo: $(READY)   ## a shop of a million rows, three views, 0.1 % changed: what a refresh costs
+	@$(BIN)/rollview demo
+
+test: $(READY) lint  ## lint, types and the whole test suite (under 15 minutes on 2 cores)
+	@$(BIN)/pytest -q -m "not slow"
+
+test-slow: $(READY)  ## the slow soaks
+	@$(BIN)/pytest -q -m slow
+
+lint: $(READY)   ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(READY)  ## the measurements behind the figures in the documentation
+	@$(BIN)/rollview bench no-op
+
+clean:           ## forget the virtual environment
+	rm -rf $(VENV)
+
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.10 or newer is needed: apt install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up $(VENV) (once, about a minute)"
+	@$(PYTHON) -m venv $(VENV) || { echo "The venv module is missing: apt install python3-venv"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)

@@ -1,0 +1,132 @@
+"""Local Spark sessions that rollview builds by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import version as package_version
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from rollview.errors import JavaMissing, UserError
+
+OLDEST_JAVA = 17
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    "spark.driver.memory": "4g",
+    "spark.log.level": "ERROR",
+}
+
+#: What a session needs so that Spark understands Delta tables.
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+
+
+def delta_package() -> str:
+    """The Maven coordinates of Delta for the installed Spark."""
+    spark = ".".join(pyspark.__version__.split(".")[:2])
+    return f"io.delta:delta-spark_{spark}_2.13:{package_version('delta-spark')}"
+
+
+def local_session(*, delta: bool = False, warehouse: Path | None = None) -> SparkSession:
+    """A Spark session on this machine, quiet, with Delta's jars if asked for.
+
+    The first call of a process starts Spark; later calls share it, each with settings and temporary views of its own.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        if delta:
+            require_delta(active)
+        return active.newSession()
+    require_java()
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    settings = dict(_SETTINGS)
+    if delta:
+        settings |= DELTA_SETTINGS | {"spark.jars.packages": delta_package()}
+    if warehouse is not None:
+        settings["spark.sql.warehouse.dir"] = warehouse.as_uri()
+    builder = SparkSession.builder.master("local[*]").appName("rollview").config(map=dict(settings))
+    log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
+    try:
+        with _stderr_to(log):
+            session = builder.getOrCreate()
+    except Exception as error:
+        tail = log.read_text(errors="replace").strip().splitlines()[-12:] if log.exists() else []
+        raise UserError("Spark did not start", why="\n".join([str(error), *tail]),
+                        todo=f"the whole log is in {log}") from error
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def require_delta(spark: SparkSession) -> None:
+    """Raises an error that says how to configure Delta, unless the session has it."""
+    if "DeltaSparkSessionExtension" in (spark.conf.get("spark.sql.extensions", "") or ""):
+        return
+    lines = [f"  .config('spark.jars.packages', '{delta_package()}')"]
+    lines += [f"  .config('{k}', '{v}')" for k, v in DELTA_SETTINGS.items() if "snapshot" not in k]
+    raise UserError(
+        "This Spark session does not know Delta tables",
+        why="its setting spark.sql.extensions does not name DeltaSparkSessionExtension",
+        todo="build the session with\n" + "\n".join(lines) + "\nor use rollview.connect(folder) without a session",
+    )
+
+
+def require_java() -> None:
+    """Raises an error that names the package to install, unless a Java that Spark runs on is there."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if java is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
+        raise JavaMissing("Spark needs Java 17 or newer, and none was found", why=where, todo=_install_java())
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', shown)
+    if match is None:
+        return
+    major = int(match[2] or 0) if match[1] == "1" else int(match[1])
+    if major < OLDEST_JAVA:
+        raise JavaMissing(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is Java {major}", todo=_install_java())
+
+
+def _install_java() -> str:
+    if sys.platform == "darwin":
+        return "install it: brew install openjdk@17"
+    if sys.platform == "win32":
+        return "install it: winget install Microsoft.OpenJDK.17"
+    return ("install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
+            "dnf install java-17-openjdk-headless (Fedora, RHEL), apk add openjdk17-jre-headless (Alpine)")
+
+
+@contextlib.contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Sends what a process started meanwhile writes to stderr into a file: the JVM's own words, for good."""
+    sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:
+        yield
+        return
+    try:
+        with open(log, "wb") as sink:
+            os.dup2(sink.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)

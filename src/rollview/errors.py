@@ -1,0 +1,188 @@
+"""One tree of errors and one renderer.
+
+Every error says what is wrong, where (the SQL, underlined), why, and what to do. Three kinds are told apart:
+
+- ``UserError``: a mistake that the caller can mend; nothing was changed.
+- ``NotIncremental``: a view that cannot be maintained incrementally; a full refresh still works.
+- ``InternalError``: a bug of rollview.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A piece of SQL text: characters ``start`` up to, not including, ``stop``."""
+
+    sql: str
+    start: int
+    stop: int
+
+    @staticmethod
+    def find(sql: str, fragment: str) -> Place | None:
+        """The first place of ``fragment`` in ``sql``, whatever its case."""
+        at = sql.lower().find(fragment.lower()) if fragment else -1
+        return Place(sql, at, at + len(fragment)) if at >= 0 else None
+
+    def underlined(self) -> str:
+        """The line (or lines) that hold the place, with carets under it."""
+        out: list[str] = []
+        begin = 0
+        for number, line in enumerate(self.sql.split("\n"), 1):
+            end = begin + len(line)
+            low, high = max(self.start, begin), min(self.stop, end)
+            if low < high or begin <= self.start == self.stop <= end:
+                cut = max(0, low - begin - 60) if len(line) > 110 else 0
+                shown = line[cut : cut + 110]
+                out.append(f"{number:>4} | {shown}")
+                out.append("     | " + " " * (low - begin - cut) + "^" * max(1, min(high - low, 110)))
+            begin = end + 1
+        return "\n".join(out)
+
+
+class RollviewError(Exception):
+    """Root of all errors that rollview raises on purpose."""
+
+    code = "error"
+
+    def __init__(self, what: str, *, where: Place | None = None, why: str = "", todo: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.why = why
+        self.todo = todo
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        if self.where is not None and (lines := self.where.underlined()):
+            parts.append(lines)
+        if self.why:
+            parts.append(f"Why: {self.why}")
+        if self.todo:
+            parts.append(f"What to do: {self.todo}")
+        return "\n".join(parts)
+
+
+class UserError(RollviewError):
+    """The caller's mistake; nothing was changed."""
+
+    code = "user_error"
+
+
+class SqlSyntaxError(UserError):
+    """The text is not SQL that rollview or Spark understands."""
+
+    code = "syntax"
+
+
+class SqlError(UserError):
+    """Spark refused the statement."""
+
+    code = "sql"
+
+
+class TableNotFound(UserError):
+    """No table or view has this name."""
+
+    code = "table_not_found"
+
+
+class ColumnNotFound(UserError):
+    """No column has this name."""
+
+    code = "column_not_found"
+
+
+class ViewNotFound(UserError):
+    """No materialized view has this name."""
+
+    code = "view_not_found"
+
+
+class NameTaken(UserError):
+    """The name belongs to another table or view."""
+
+    code = "name_taken"
+
+
+class BadName(UserError):
+    """The name cannot be used for a table, view or column here."""
+
+    code = "bad_name"
+
+
+class InUse(UserError):
+    """Another view reads this one."""
+
+    code = "in_use"
+
+
+class NotAWarehouse(UserError):
+    """The folder is not a warehouse."""
+
+    code = "not_a_warehouse"
+
+
+class SchemaChanged(UserError):
+    """A base table no longer has the shape that the view was made for."""
+
+    code = "schema_changed"
+
+
+class VersionGone(UserError):
+    """The store no longer has the version that was asked for."""
+
+    code = "version_gone"
+
+
+class KeyViolated(UserError):
+    """The rows break the table's declared key or a NOT NULL column."""
+
+    code = "key_violated"
+
+
+class AmbiguousMerge(UserError):
+    """Several source rows want to change one and the same target row."""
+
+    code = "ambiguous_merge"
+
+
+class Conflict(UserError):
+    """Other writers changed the table again and again while this write was prepared."""
+
+    code = "conflict"
+
+
+class Unsupported(UserError):
+    """A known limit of this version."""
+
+    code = "unsupported"
+
+
+class JavaMissing(UserError):
+    """Spark needs a Java runtime, and none was found."""
+
+    code = "java_missing"
+
+
+class NotIncremental(RollviewError):
+    """The view cannot be maintained incrementally; a full refresh still works."""
+
+    code = "not_incremental"
+
+
+class InternalError(RollviewError):
+    """A bug of rollview."""
+
+    code = "internal"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A sentence that offers the nearest of ``names``, or the empty string."""
+    by_fold = {candidate.casefold(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(f'`{by_fold[c]}`' for c in close)}?" if close else ""

@@ -1,0 +1,1 @@
+"""From text to statements: scripts, names, statements and the tables that a query reads. No Spark here."""

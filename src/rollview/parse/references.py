@@ -1,0 +1,92 @@
+"""The tables that a query reads, and where in its text they are named.
+
+A query is run over other relations (a pinned version, a changed one) by replacing just the names in its text, so that
+Spark sees everything else as the user wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.optimizer.scope import traverse_scope
+
+from rollview.errors import Place, SqlSyntaxError, Unsupported
+from rollview.parse.names import Name, quote
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One mention of a table: its name, the characters that name it, and whether an alias follows."""
+
+    name: Name
+    start: int
+    stop: int
+    aliased: bool
+
+
+def parse_query(sql: str) -> exp.Query:
+    """The tree of a query in Spark's dialect; an error underlines what cannot be read."""
+    try:
+        trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+    except ParseError as error:
+        raise _syntax_error(sql, error) from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise SqlSyntaxError("A materialized view is defined by one query", where=Place(sql, 0, len(sql.split("\n")[0])),
+                             todo="start it with SELECT or WITH")
+    return trees[0]
+
+
+def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
+    place = Place(sql, 0, len(sql))
+    why = str(error).split("\n")[0]
+    if error.errors:
+        first = error.errors[0]
+        line, col, highlight = first.get("line") or 1, first.get("col") or 1, first.get("highlight") or ""
+        begin = sum(len(text) + 1 for text in sql.split("\n")[: line - 1])
+        stop = min(begin + col, len(sql))
+        place = Place(sql, max(0, stop - max(1, len(highlight))), stop)
+        why = str(first.get("description") or why)
+    return SqlSyntaxError("This query cannot be read", where=place, why=why)
+
+
+def references(sql: str) -> tuple[Reference, ...]:
+    """Every table that the query names, in the order of the text; names of CTEs are not among them."""
+    tree = parse_query(sql)
+    tables: dict[int, exp.Table] = {}
+    for scope in traverse_scope(tree):
+        for source in scope.tables:
+            if source.name and (source.args.get("db") or source.name not in scope.cte_sources):
+                tables[id(source)] = source
+    found = [_reference(sql, table) for table in tables.values()]
+    return tuple(sorted(found, key=lambda ref: ref.start))
+
+
+def _reference(sql: str, table: exp.Table) -> Reference:
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
+        raise Unsupported(f"A view cannot read {table.sql('spark')}", where=Place.find(sql, table.sql("spark")),
+                          why="it is not a table whose versions can be told apart",
+                          todo="load the rows into a table and read that")
+    if table.args.get("when") or table.args.get("version"):
+        raise Unsupported(f"A view cannot read a fixed version of {table.name}",
+                          where=Place(sql, parts[0].meta["start"], parts[-1].meta["end"] + 1),
+                          why="a view follows the table as it changes",
+                          todo="copy that version into a table of its own and read that")
+    name = tuple(part.name for part in parts)
+    return Reference(name, parts[0].meta["start"], parts[-1].meta["end"] + 1, bool(table.alias))
+
+
+def substitute(sql: str, refs: Sequence[Reference], names: Mapping[Name, str]) -> str:
+    """The query with each referenced table replaced by another relation, still called as the query calls it."""
+    out: list[str] = []
+    at = 0
+    for ref in refs:
+        out += [sql[at : ref.start], quote(names[ref.name])]
+        if not ref.aliased:
+            out.append(f" AS {quote(ref.name[-1])}")
+        at = ref.stop
+    return "".join([*out, sql[at:]])

@@ -1,0 +1,311 @@
+"""The statements that make and change tables, taken apart into clauses. Expressions stay the user's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rollview.errors import Place, SqlSyntaxError
+from rollview.parse.names import Name
+from rollview.parse.tokens import Cursor, SqlTokens
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """``columns`` is the column list as DDL text (empty if the query gives it)."""
+
+    name: Name
+    columns: str
+    key: tuple[str, ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    query: str | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+    clauses: str = ""
+
+
+@dataclass(frozen=True)
+class Insert:
+    table: Name
+    query: str
+    columns: tuple[str, ...] = ()
+    by_name: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Update:
+    table: Name
+    alias: str
+    assignments: tuple[tuple[str, str], ...]
+    where: str | None
+
+
+@dataclass(frozen=True)
+class Delete:
+    table: Name
+    alias: str
+    where: str | None
+
+
+@dataclass(frozen=True)
+class When:
+    """One WHEN clause: ``assignments`` is None for UPDATE SET * and INSERT *, and empty for DELETE."""
+
+    matched: str  # "both", "source" (no target row) or "target" (no source row)
+    condition: str | None
+    action: str  # "update", "insert" or "delete"
+    assignments: tuple[tuple[str, str], ...] | None = ()
+
+
+@dataclass(frozen=True)
+class Merge:
+    table: Name
+    alias: str
+    source: str
+    source_alias: str
+    condition: str
+    clauses: tuple[When, ...]
+
+
+@dataclass(frozen=True)
+class DropTable:
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ShowTables:
+    pass
+
+
+TableStatement = CreateTable | Insert | Update | Delete | Merge | DropTable | ShowTables
+
+
+def parse_table_statement(sql: str) -> TableStatement | None:
+    """The table statement that ``sql`` is, or None if it is another kind."""
+    cursor = Cursor(SqlTokens.of(sql))
+    statement: TableStatement
+    if cursor.take("CREATE", "OR", "REPLACE", "TABLE"):
+        statement = _create(cursor, or_replace=True)
+    elif cursor.take("CREATE", "TABLE"):
+        statement = _create(cursor, or_replace=False)
+    elif cursor.take("INSERT"):
+        statement = _insert(cursor)
+    elif cursor.take("UPDATE"):
+        statement = _update(cursor)
+    elif cursor.take("DELETE"):
+        statement = _delete(cursor)
+    elif cursor.take("TRUNCATE", "TABLE"):
+        name = cursor.name("the table's name")
+        statement = Delete(name, name[-1], None)
+    elif cursor.take("MERGE"):
+        statement = _merge(cursor)
+    elif cursor.take("DROP", "TABLE"):
+        if_exists = cursor.take("IF", "EXISTS")
+        statement = DropTable(cursor.name("the table's name"), if_exists)
+        cursor.take("PURGE")
+    elif cursor.take("SHOW", "TABLES"):
+        if not cursor.done:
+            return None
+        statement = ShowTables()
+    else:
+        return None
+    cursor.finish()
+    return statement
+
+
+def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the table's name")
+    columns: list[str] = []
+    key: tuple[str, ...] = ()
+    if cursor.is_word("("):
+        cursor.take("(")
+        while True:
+            if cursor.take("PRIMARY", "KEY"):
+                key = _names(cursor)
+            elif cursor.sees("CONSTRAINT") and cursor.is_word("PRIMARY", 2):
+                cursor.at += 1
+                cursor.identifier("the constraint's name")
+                cursor.expect("PRIMARY", "KEY")
+                key = _names(cursor)
+            else:
+                start = cursor.at
+                text = cursor.until(lambda: cursor.is_word(",") or cursor.sees("PRIMARY", "KEY"))
+                if cursor.take("PRIMARY", "KEY"):
+                    key = (Cursor(SqlTokens.of(text)).identifier("a column"),)
+                    text = (text + " " + cursor.until(lambda: cursor.is_word(","))).strip()
+                if cursor.at == start:
+                    raise cursor.error("expected a column")
+                columns.append(text)
+            if cursor.take(","):
+                continue
+            cursor.expect(")")
+            break
+    comment, properties, query = None, {}, None
+    begin = cursor.position
+    while not cursor.done:
+        if cursor.take("USING", "DELTA"):
+            continue
+        if cursor.take("COMMENT"):
+            comment = cursor.string("the comment")
+        elif cursor.take("TBLPROPERTIES"):
+            properties = dict(_property(item) for item in cursor.bracketed())
+        elif cursor.sees("AS") or cursor.sees("SELECT") or cursor.sees("WITH"):
+            cursor.take("AS")
+            query = cursor.rest()
+        else:
+            raise cursor.error("this clause of CREATE TABLE is not known here",
+                               "known are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others create the "
+                               "table with Spark and Delta")
+    if not columns and query is None:
+        raise cursor.error("expected a column list or AS SELECT")
+    if columns and query is not None:
+        raise cursor.error("a column list and AS SELECT exclude each other")
+    return CreateTable(name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists,
+                       cursor.sql[begin:].strip())
+
+
+def _property(item: str) -> tuple[str, str]:
+    cursor = Cursor(SqlTokens.of(item))
+    name = cursor.until(lambda: cursor.is_word("=")).strip("'\"`")
+    cursor.take("=")
+    return name, cursor.rest().strip("'\"")
+
+
+def _names(cursor: Cursor) -> tuple[str, ...]:
+    return tuple(Cursor(SqlTokens.of(item)).identifier("a column") for item in cursor.bracketed())
+
+
+def _insert(cursor: Cursor) -> Insert:
+    overwrite = cursor.take("OVERWRITE")
+    if not overwrite:
+        cursor.expect("INTO")
+    elif cursor.take("INTO"):
+        pass
+    cursor.take("TABLE")
+    table = cursor.name("the table's name")
+    columns: tuple[str, ...] = ()
+    by_name = cursor.take("BY", "NAME")
+    if cursor.is_word("(") and not (cursor.is_word("SELECT", 1) or cursor.is_word("WITH", 1) or
+                                    cursor.is_word("VALUES", 1) or cursor.is_word("(", 1)):
+        columns = _names(cursor)
+    if cursor.done:
+        raise cursor.error("expected VALUES or a query")
+    return Insert(table, cursor.rest(), columns, by_name, overwrite)
+
+
+def _target(cursor: Cursor, *stops: str) -> tuple[Name, str]:
+    """A table with an optional alias: its name, and how the statement's expressions call it."""
+    name = cursor.name("the table's name")
+    if cursor.take("AS") or not (cursor.done or any(cursor.is_word(stop) for stop in stops)):
+        return name, cursor.identifier("an alias")
+    return name, name[-1]
+
+
+def _assignments(cursor: Cursor, stop: str) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    while True:
+        column = cursor.name("a column")[-1]
+        cursor.expect("=")
+        value = cursor.until(lambda: cursor.is_word(",") or cursor.is_word(stop))
+        if not value:
+            raise cursor.error("expected a value")
+        found.append((column, value))
+        if not cursor.take(","):
+            return tuple(found)
+
+
+def _where(cursor: Cursor) -> str | None:
+    if not cursor.take("WHERE"):
+        return None
+    text = cursor.rest()
+    if not text:
+        raise cursor.error("expected a condition")
+    return text
+
+
+def _update(cursor: Cursor) -> Update:
+    table, alias = _target(cursor, "SET")
+    cursor.expect("SET")
+    assignments = _assignments(cursor, "WHERE")
+    return Update(table, alias, assignments, _where(cursor))
+
+
+def _delete(cursor: Cursor) -> Delete:
+    cursor.expect("FROM")
+    table, alias = _target(cursor, "WHERE")
+    return Delete(table, alias, _where(cursor))
+
+
+def _merge(cursor: Cursor) -> Merge:
+    cursor.take("WITH", "SCHEMA", "EVOLUTION")
+    cursor.expect("INTO")
+    table, alias = _target(cursor, "USING")
+    cursor.expect("USING")
+    begin = cursor.at
+    source = cursor.until(lambda: cursor.is_word("ON"))
+    source_alias = _source_alias(cursor, begin)
+    cursor.expect("ON")
+    condition = cursor.until(lambda: cursor.is_word("WHEN"))
+    clauses: list[When] = []
+    while cursor.take("WHEN"):
+        clauses.append(_when(cursor))
+    if not clauses:
+        raise cursor.error("expected WHEN MATCHED or WHEN NOT MATCHED")
+    return Merge(table, alias, source, source_alias, condition, tuple(clauses))
+
+
+def _source_alias(cursor: Cursor, begin: int) -> str:
+    """The name by which expressions call the source: its alias, or the table's own name."""
+    words = cursor.tokens[begin : cursor.at]
+    last = words[-1] if words else None
+    if last is None or not last.nameable:
+        where = Place(cursor.sql, words[0].start, words[-1].stop) if words else None
+        raise SqlSyntaxError("The source of MERGE needs a name", where=where, todo="write USING (SELECT …) AS s")
+    return last.text
+
+
+def _when(cursor: Cursor) -> When:
+    if cursor.take("MATCHED"):
+        matched = "both"
+    else:
+        cursor.expect("NOT", "MATCHED")
+        matched = "target" if cursor.take("BY", "SOURCE") else "source"
+        cursor.take("BY", "TARGET")
+    condition = cursor.until(lambda: cursor.is_word("THEN")) if cursor.take("AND") else None
+    cursor.expect("THEN")
+    if matched == "source":
+        cursor.expect("INSERT")
+        if cursor.take("*"):
+            return When(matched, condition, "insert", None)
+        columns = _names(cursor)
+        cursor.expect("VALUES")
+        values = cursor.bracketed()
+        if len(columns) != len(values):
+            raise cursor.error(f"INSERT names {len(columns)} columns but gives {len(values)} values")
+        return When(matched, condition, "insert", tuple(zip(columns, values, strict=True)))
+    if cursor.take("DELETE"):
+        return When(matched, condition, "delete")
+    cursor.expect("UPDATE", "SET")
+    if cursor.take("*"):
+        return When(matched, condition, "update", None)
+    return When(matched, condition, "update", _assignments(cursor, "WHEN"))
+
+
+def create_table_sql(statement: CreateTable, name: str, properties: Mapping[str, str]) -> str:
+    """A CREATE TABLE for Spark and Delta, whose key is a table property."""
+    verb = "CREATE OR REPLACE TABLE" if statement.or_replace else "CREATE TABLE"
+    exists = " IF NOT EXISTS" if statement.if_not_exists else ""
+    columns = f" ({statement.columns})" if statement.columns else ""
+    comment = f" COMMENT '{_escape(statement.comment)}'" if statement.comment else ""
+    pairs = ", ".join(f"'{_escape(k)}' = '{_escape(v)}'" for k, v in {**properties, **statement.properties}.items())
+    query = f" AS {statement.query}" if statement.query else ""
+    return f"{verb}{exists} {name}{columns} USING delta{comment} TBLPROPERTIES ({pairs}){query}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+

@@ -1,0 +1,189 @@
+"""A cursor over the tokens of a statement, which can always give back the very text between two tokens.
+
+Expressions inside INSERT, UPDATE, DELETE and MERGE are evaluated by Spark, so they are handed over as the user
+wrote them: the tokens only say where a clause begins and ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import tokenize
+from sqlglot.errors import TokenError
+from sqlglot.tokens import TokenType
+
+from rollview.errors import Place, SqlSyntaxError
+
+
+@dataclass(frozen=True)
+class Word:
+    """One token: its text without quotes, and the characters ``start`` up to ``stop`` that it stands on."""
+
+    text: str
+    start: int
+    stop: int
+    kind: TokenType
+
+    @property
+    def quoted(self) -> bool:
+        return self.kind is TokenType.IDENTIFIER
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is a word or a sign, not a quoted name or a string."""
+        return self.kind not in (TokenType.IDENTIFIER, TokenType.STRING)
+
+    @property
+    def nameable(self) -> bool:
+        return self.quoted or (self.plain and self.text.isidentifier())
+
+
+@dataclass(frozen=True)
+class SqlTokens:
+    """A text and its tokens in Spark's dialect, keywords of several words taken apart."""
+
+    sql: str
+    tokens: Sequence[Word]
+
+    @staticmethod
+    def of(sql: str) -> SqlTokens:
+        try:
+            found = tokenize(sql, read="spark")
+        except TokenError as error:
+            raise SqlSyntaxError("This text cannot be read as SQL", where=Place(sql, 0, len(sql)),
+                                 why=str(error).split("\n")[0]) from error
+        words: list[Word] = []
+        for token in found:
+            whole = Word(token.text, token.start, token.end + 1, token.token_type)
+            if whole.plain and re.search(r"\w\s+\w", token.text):
+                words += [Word(m[0], token.start + m.start(), token.start + m.end(), TokenType.VAR)
+                          for m in re.finditer(r"\w+", sql[token.start : token.end + 1])]
+            else:
+                words.append(whole)
+        return SqlTokens(sql, words)
+
+    def words(self) -> set[str]:
+        """Every word of the text that could be a name, in lower case."""
+        return {token.text.lower() for token in self.tokens if token.nameable}
+
+
+def split_script(script: str) -> list[str]:
+    """The statements of a script, without their semicolons; comments stay with the statement that follows them."""
+    found: list[str] = []
+    begin = 0
+    tokens = SqlTokens.of(script).tokens
+    pending = False
+    for token in tokens:
+        if token.kind is TokenType.SEMICOLON:
+            if pending:
+                found.append(script[begin : token.start].strip())
+            begin, pending = token.stop, False
+        else:
+            pending = True
+    if pending:
+        found.append(script[begin:].strip())
+    return found
+
+
+class Cursor:
+    """Reads tokens from left to right."""
+
+    def __init__(self, source: SqlTokens) -> None:
+        self.sql = source.sql
+        self.tokens = source.tokens
+        self.at = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    @property
+    def position(self) -> int:
+        """Where the next token begins in the text."""
+        return len(self.sql) if self.done else self.tokens[self.at].start
+
+    def is_word(self, word: str, ahead: int = 0) -> bool:
+        i = self.at + ahead
+        return i < len(self.tokens) and self.tokens[i].plain and self.tokens[i].text.upper() == word
+
+    def sees(self, *words: str) -> bool:
+        return all(self.is_word(word, i) for i, word in enumerate(words))
+
+    def take(self, *words: str) -> bool:
+        """Moves past these words if they come next."""
+        if not self.sees(*words):
+            return False
+        self.at += len(words)
+        return True
+
+    def expect(self, *words: str) -> None:
+        if not self.take(*words):
+            raise self.error(f"expected {' '.join(words)}")
+
+    def error(self, what: str, todo: str = "") -> SqlSyntaxError:
+        if self.done:
+            where = Place(self.sql, len(self.sql.rstrip()), len(self.sql.rstrip()))
+            return SqlSyntaxError(f"Syntax error: {what}, but the statement ends here", where=where, todo=todo)
+        token = self.tokens[self.at]
+        place = Place(self.sql, token.start, token.stop)
+        return SqlSyntaxError(f"Syntax error: {what}, found {token.text!r}", where=place, todo=todo)
+
+    def identifier(self, meaning: str) -> str:
+        if self.done:
+            raise self.error(f"expected {meaning}")
+        token = self.tokens[self.at]
+        if not token.nameable:
+            raise self.error(f"expected {meaning}", "put a name with other characters than letters, digits and _ "
+                             "into backticks: `my name`")
+        self.at += 1
+        return token.text.replace("``", "`") if token.quoted else token.text
+
+    def name(self, meaning: str) -> tuple[str, ...]:
+        parts = [self.identifier(meaning)]
+        while self.is_word("."):
+            self.at += 1
+            parts.append(self.identifier(meaning))
+        return tuple(parts)
+
+    def string(self, meaning: str) -> str:
+        if self.done or self.tokens[self.at].kind is not TokenType.STRING:
+            raise self.error(f"expected {meaning} as a quoted string")
+        self.at += 1
+        return self.tokens[self.at - 1].text
+
+    def until(self, stop: Callable[[], bool]) -> str:
+        """The text up to where ``stop`` holds outside all brackets, or up to the end; the cursor stands there."""
+        start, depth, last = self.position, 0, self.position
+        while not self.done:
+            if depth == 0 and stop():
+                break
+            token = self.tokens[self.at]
+            if token.plain and token.text in ("(", "[", "{"):
+                depth += 1
+            elif token.plain and token.text in (")", "]", "}"):
+                if depth == 0:
+                    break
+                depth -= 1
+            last = token.stop
+            self.at += 1
+        return self.sql[start:last].strip()
+
+    def rest(self) -> str:
+        return self.until(lambda: False)
+
+    def finish(self) -> None:
+        if not self.done:
+            raise self.error("expected the end of the statement")
+
+    def bracketed(self) -> list[str]:
+        """The texts of a list in parentheses, split at its commas."""
+        self.expect("(")
+        items: list[str] = []
+        while True:
+            items.append(self.until(lambda: self.is_word(",")))
+            if self.take(","):
+                continue
+            self.expect(")")
+            return items

@@ -1,0 +1,115 @@
+"""The statements about materialized views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rollview.parse.names import Name
+from rollview.parse.tokens import Cursor, SqlTokens
+
+
+class Policy(str, Enum):
+    """What a refresh may do."""
+
+    AUTO = "AUTO"
+    INCREMENTAL = "INCREMENTAL"
+    STRICT = "INCREMENTAL STRICT"
+    FULL = "FULL"
+
+
+@dataclass(frozen=True)
+class CreateView:
+    name: Name
+    query: str
+    policy: Policy = Policy.AUTO
+    comment: str | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RefreshView:
+    name: Name
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class DropView:
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ShowViews:
+    pass
+
+
+@dataclass(frozen=True)
+class DescribeView:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ExplainView:
+    name: Name
+
+
+ViewStatement = CreateView | RefreshView | DropView | ShowViews | DescribeView | ExplainView
+
+
+def parse_view_statement(sql: str) -> ViewStatement | None:
+    """The statement about a materialized view that ``sql`` is, or None if it is about something else."""
+    cursor = Cursor(SqlTokens.of(sql))
+    statement: ViewStatement
+    if cursor.take("CREATE", "OR", "REPLACE", "MATERIALIZED", "VIEW"):
+        return _create(cursor, or_replace=True)
+    if cursor.take("CREATE", "MATERIALIZED", "VIEW"):
+        return _create(cursor, or_replace=False)
+    if cursor.take("REFRESH", "MATERIALIZED", "VIEW"):
+        statement = RefreshView(cursor.name("the view's name"), full=cursor.take("FULL"))
+    elif cursor.take("DROP", "MATERIALIZED", "VIEW"):
+        if_exists = cursor.take("IF", "EXISTS")
+        statement = DropView(cursor.name("the view's name"), if_exists)
+    elif cursor.take("SHOW", "MATERIALIZED", "VIEWS"):
+        statement = ShowViews()
+    elif cursor.take("DESCRIBE", "MATERIALIZED", "VIEW") or cursor.take("DESC", "MATERIALIZED", "VIEW"):
+        statement = DescribeView(cursor.name("the view's name"))
+    elif cursor.take("EXPLAIN", "MATERIALIZED", "VIEW"):
+        statement = ExplainView(cursor.name("the view's name"))
+    else:
+        return None
+    cursor.finish()
+    return statement
+
+
+def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        raise cursor.error("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two")
+    name = cursor.name("the view's name")
+    policy, comment = Policy.AUTO, None
+    while True:
+        if cursor.take("REFRESH", "POLICY"):
+            policy = _policy(cursor)
+        elif cursor.take("COMMENT"):
+            comment = cursor.string("the comment")
+        else:
+            break
+    if not cursor.take("AS"):
+        raise cursor.error("expected REFRESH POLICY, COMMENT or AS",
+                           "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; "
+                           "a name with other characters than letters, digits and _ stands in backticks")
+    if cursor.done:
+        raise cursor.error("expected the view's query")
+    return CreateView(name, cursor.sql[cursor.position :].strip().rstrip(";").rstrip(), policy, comment,
+                      or_replace, if_not_exists)
+
+
+def _policy(cursor: Cursor) -> Policy:
+    if cursor.take("INCREMENTAL", "STRICT"):
+        return Policy.STRICT
+    for policy in (Policy.INCREMENTAL, Policy.AUTO, Policy.FULL):
+        if cursor.take(policy.value):
+            return policy
+    raise cursor.error("expected AUTO, INCREMENTAL, INCREMENTAL STRICT or FULL")

@@ -1,0 +1,1 @@
+"""Where tables live: the protocol, and the stores that keep it. A store knows no views."""

@@ -1,0 +1,237 @@
+"""Rows to change, addressed by file and position, become files to remove and add, and a change feed.
+
+Addressing rows by position makes no difference between tables with and without a key: two equal rows are two rows. Only
+the files that hold a changed row are rewritten, and the change feed has just the changed rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from rollview.engine.spark import relation
+from rollview.errors import AmbiguousMerge
+from rollview.parse.names import quote
+from rollview.store.embedded.files import CHANGE_FOLDER, delete_files, read_rows, write_frame, write_rows
+from rollview.store.embedded.log import Action, DataFile, Snapshot
+from rollview.store.embedded.rows import check_key, check_not_null
+from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+#: Columns of an edit: where the old row is, what it was, what it becomes, and the kind of change.
+FILE, POSITION, BEFORE, AFTER, KIND = "__rv_file", "__rv_position", "__rv_before", "__rv_after", "__rv_kind"
+UPDATE = "update"
+
+#: Edits up to this many rows are applied in this process; more of them by Spark.
+SMALL = 1_000_000
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """What a set of edits does to a table's files. ``updated`` counts rows, not images."""
+
+    removed: tuple[DataFile, ...]
+    added: tuple[DataFile, ...]
+    feed: tuple[DataFile, ...]
+    inserted: int
+    updated: int
+    deleted: int
+
+    @property
+    def rows(self) -> int:
+        return self.inserted + self.updated + self.deleted
+
+    def actions(self) -> list[Action]:
+        feed = [{"cdc": {"path": f.path, "partitionValues": {}, "size": f.size, "dataChange": False}}
+                for f in self.feed]
+        return [*(f.remove() for f in self.removed), *(f.add() for f in self.added), *feed]
+
+    def discard(self, snapshot: Snapshot) -> None:
+        delete_files([*self.added, *self.feed], snapshot.root)
+
+
+def located(frame: DataFrame) -> DataFrame:
+    """A snapshot's rows with their file and position."""
+    return frame.selectExpr("*", f"_metadata.file_path AS {FILE}", f"_metadata.row_index AS {POSITION}")
+
+
+def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
+    """Applies the edits. Nothing is committed; whoever fails to commit discards."""
+    if sum(file.rows for file in snapshot.files) <= SMALL:
+        rows = edits.toArrow()
+    else:
+        staged = write_frame(edits, snapshot.root, CHANGE_FOLDER)
+        try:
+            if sum(file.rows for file in staged) > SMALL:
+                return _rewrite_large(snapshot, edits.sparkSession.read.parquet(*map(snapshot.path, staged)), table, key)
+            rows = pa.concat_tables([pq.read_table(snapshot.path(file)) for file in staged]) if staged else None
+        finally:
+            delete_files(staged, snapshot.root)
+        if rows is None:
+            return Rewrite((), (), (), 0, 0, 0)
+    return _rewrite_small(snapshot, rows, table, key)
+
+
+def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequence[str]) -> Rewrite:
+    edits, by_path = _resolve(snapshot, edits)
+    _check_unambiguous(table, edits)
+    edits = _first_of_each(edits)
+    kind = edits[KIND]
+    before, after = _images(edits, BEFORE, snapshot.arrow_schema), _images(edits, AFTER, snapshot.arrow_schema)
+    updates, deletes, inserts = (pc.equal(kind, k) for k in (UPDATE, DELETE, INSERT))
+    counts = {k: pc.sum(mask).as_py() or 0 for k, mask in ((UPDATE, updates), (DELETE, deletes), (INSERT, inserts))}
+    if edits.num_rows == 0:
+        return Rewrite((), (), (), 0, 0, 0)
+    touched = [path for path in pc.unique(edits[FILE]).to_pylist() if path is not None]
+
+    def one(path: str) -> DataFile | None:
+        mine = pc.equal(edits[FILE], path)
+        keep = np.ones(by_path[path].rows, dtype=bool)
+        keep[edits.filter(mine)[POSITION].to_numpy()] = False
+        new = after.filter(pc.and_(mine, updates))
+        if not keep.any() and new.num_rows == 0:
+            return None
+        old = read_rows(snapshot.path(by_path[path]), snapshot.arrow_schema).filter(pa.array(keep))
+        return write_rows(pa.concat_tables([old, new]), snapshot.root)
+
+    added: list[DataFile] = []
+    feed: list[DataFile] = []
+    try:
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            added += [file for file in pool.map(one, touched) if file is not None]
+        if counts[INSERT]:
+            added.append(write_rows(after.filter(inserts), snapshot.root))
+        if counts[UPDATE] or (counts[DELETE] and added):
+            images = [(before, updates, UPDATE_BEFORE), (after, updates, UPDATE_AFTER), (before, deletes, DELETE),
+                      (after, inserts, INSERT)]
+            feed.append(write_rows(pa.concat_tables([_tagged(t.filter(m), k) for t, m, k in images]), snapshot.root,
+                                   CHANGE_FOLDER))
+        removed = tuple(by_path[path] for path in touched)
+        result = Rewrite(removed, tuple(added), tuple(feed), counts[INSERT], counts[UPDATE], counts[DELETE])
+        _check_rows(snapshot, result, table, key, _changed_keys(before, after, kind, key))
+    except BaseException:
+        delete_files([*added, *feed], snapshot.root)
+        raise
+    return result
+
+
+def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
+    """The same by Spark, for edits that would not fit into this process."""
+    spark = edits.sparkSession
+    columns = ", ".join(f"r.{quote(c)}" for c in snapshot.schema.names)
+    after = ", ".join(f"{AFTER}.{quote(c)} AS {quote(c)}" for c in snapshot.schema.names)
+    before = ", ".join(f"{BEFORE}.{quote(c)} AS {quote(c)}" for c in snapshot.schema.names)
+    added: list[DataFile] = []
+    feed: list[DataFile] = []
+    with relation(spark, edits) as e:
+        counts = {row[0]: row[1] for row in spark.sql(f"SELECT {KIND}, count(*) FROM {e} GROUP BY 1").collect()}
+        twice = spark.sql(f"SELECT 1 FROM {e} WHERE {FILE} IS NOT NULL GROUP BY {FILE}, {POSITION} "
+                          "HAVING count(*) > 1 LIMIT 1").collect()
+        if twice:
+            raise _ambiguous(table)
+        uris = [row[0] for row in spark.sql(f"SELECT DISTINCT {FILE} FROM {e} WHERE {FILE} IS NOT NULL").collect()]
+        by_uri = _files_by_path(snapshot)
+        removed = tuple(by_uri[_local(uri)] for uri in uris)
+        try:
+            if removed:
+                frame = spark.read.schema(snapshot.schema).parquet(*map(snapshot.path, removed))
+                with relation(spark, located(frame)) as r:
+                    added += write_frame(spark.sql(
+                        f"SELECT {columns} FROM {r} r LEFT ANTI JOIN {e} e "
+                        f"ON r.{FILE} = e.{FILE} AND r.{POSITION} = e.{POSITION} "
+                        f"UNION ALL SELECT {after} FROM {e} WHERE {KIND} <> '{DELETE}'"), snapshot.root)
+            else:
+                added += write_frame(spark.sql(f"SELECT {after} FROM {e}"), snapshot.root)
+            feed += write_frame(spark.sql(
+                f"SELECT {before}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_BEFORE}' ELSE '{DELETE}' END "
+                f"AS {CHANGE_TYPE} FROM {e} WHERE {KIND} <> '{INSERT}' UNION ALL "
+                f"SELECT {after}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_AFTER}' ELSE '{INSERT}' END "
+                f"FROM {e} WHERE {KIND} <> '{DELETE}'"), snapshot.root, CHANGE_FOLDER)
+            result = Rewrite(removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0),
+                             counts.get(DELETE, 0))
+            _check_rows(snapshot, result, table, key, None)
+        except BaseException:
+            delete_files([*added, *feed], snapshot.root)
+            raise
+    return result
+
+
+def _files_by_path(snapshot: Snapshot) -> dict[str, DataFile]:
+    return {snapshot.path(file): file for file in snapshot.files}
+
+
+def _local(uri: str) -> str:
+    return unquote(urlparse(uri).path)
+
+
+def _resolve(snapshot: Snapshot, edits: pa.Table) -> tuple[pa.Table, dict[str, DataFile]]:
+    """The edits with files as local paths instead of the addresses that Spark gives."""
+    coded = edits[FILE].combine_chunks().dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+    paths = pa.array([_local(uri) for uri in coded.dictionary.to_pylist()], pa.string())
+    local = pa.DictionaryArray.from_arrays(coded.indices, paths).cast(pa.string())
+    return edits.set_column(edits.column_names.index(FILE), FILE, local), _files_by_path(snapshot)
+
+
+def _check_unambiguous(table: str, edits: pa.Table) -> None:
+    """Several edits of one row are an error, unless all of them delete it."""
+    placed = edits.filter(pc.is_valid(edits[FILE])).select([FILE, POSITION, KIND])
+    groups = placed.group_by([FILE, POSITION]).aggregate([([], "count_all"), (KIND, "min"), (KIND, "max")])
+    clash = pc.and_(pc.greater(groups["count_all"], 1), pc.not_equal(groups[f"{KIND}_max"], DELETE))
+    if pc.any(clash).as_py():
+        raise _ambiguous(table)
+
+
+def _first_of_each(edits: pa.Table) -> pa.Table:
+    """One edit for each old row: deleting a row twice is deleting it."""
+    order = pa.array(np.arange(edits.num_rows))
+    places = pa.table({FILE: edits[FILE], POSITION: edits[POSITION], "at": order,
+                       "new": pc.if_else(pc.is_valid(edits[FILE]), -1, order)})
+    kept = places.group_by([FILE, POSITION, "new"]).aggregate([("at", "min")])["at_min"]
+    return edits if len(kept) == edits.num_rows else edits.take(kept)
+
+
+def _ambiguous(table: str) -> AmbiguousMerge:
+    return AmbiguousMerge(f"More than one source row would change the same row of {table}",
+                          why="the result would depend on the order in which they are applied",
+                          todo="make the source unique on the columns of the ON condition")
+
+
+def _images(edits: pa.Table, name: str, schema: pa.Schema) -> pa.Table:
+    whole = edits[name].combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.nulls(0, edits.schema.field(name).type)
+    columns = [column.cast(field.type) for column, field in zip(whole.flatten(), schema, strict=True)]
+    return pa.table(columns, schema=schema)
+
+
+def _tagged(rows: pa.Table, kind: str) -> pa.Table:
+    return rows.append_column(CHANGE_TYPE, pa.array([kind] * rows.num_rows, pa.string()))
+
+
+def _changed_keys(before: pa.Table, after: pa.Table, kind: pa.ChunkedArray, key: Sequence[str]) -> pa.Table | None:
+    """The keys that the edits bring in: of inserted rows, and of updated rows whose key moves."""
+    if not key:
+        return None
+    moved = pc.equal(kind, INSERT)
+    for column in key:
+        same = pc.fill_null(pc.equal(before[column], after[column]), False)
+        moved = pc.or_(moved, pc.and_(pc.equal(kind, UPDATE), pc.invert(same)))
+    return after.select(list(key)).filter(moved)
+
+
+def _check_rows(snapshot: Snapshot, result: Rewrite, table: str, key: Sequence[str], fresh: pa.Table | None) -> None:
+    check_not_null(table, snapshot.schema, key, result.added)
+    if fresh is not None and fresh.num_rows == 0:
+        return
+    gone = {file.path for file in result.removed}
+    kept = [snapshot.path(file) for file in snapshot.files if file.path not in gone]
+    check_key(table, key, kept, [snapshot.path(file) for file in result.added], fresh)

@@ -1,0 +1,127 @@
+"""Parquet files of a table: written by Spark in parallel, or in this process for a few rows; and their statistics."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from rollview.engine.spark import settings
+from rollview.store.embedded.log import DataFile
+
+CHANGE_FOLDER = "_change_data"
+
+_LONGEST_STRING = 32
+
+
+def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile]:
+    """Spark writes the frame into a new folder of the table; files without rows are not kept."""
+    relative = Path(folder) / uuid.uuid4().hex
+    target = root / relative
+    with settings(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(target))
+    found: list[DataFile] = []
+    for path in sorted(target.iterdir()):
+        file = describe(path, root) if path.suffix == ".parquet" and not path.name.startswith(".") else None
+        if file is not None and file.rows:
+            found.append(file)
+        else:
+            path.unlink()
+    if not found:
+        shutil.rmtree(target, ignore_errors=True)
+    return found
+
+
+def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
+    """This process writes a few rows into one new file."""
+    path = root / folder / f"part-{uuid.uuid4().hex}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows.replace_schema_metadata(None), path, compression="snappy", coerce_timestamps="us",
+                   store_schema=False)
+    return describe(path, root)
+
+
+def read_rows(path: str | Path, schema: pa.Schema) -> pa.Table:
+    """All rows of one file, in the table's types."""
+    rows = pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read()
+    columns = [
+        (rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows)).cast(field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def delete_files(files: Iterable[DataFile], root: Path) -> None:
+    """Removes files that no commit came to name."""
+    for file in files:
+        path = root / file.path
+        path.unlink(missing_ok=True)
+        if path.parent != root and path.parent.name != CHANGE_FOLDER:
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def describe(path: Path, root: Path) -> DataFile:
+    """A file with its statistics, read off its footer."""
+    footer = pq.read_metadata(path)
+    lows: dict[str, Any] = {}
+    highs: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for index in range(footer.num_columns):
+        name = footer.schema.column(index).path
+        if "." in name and name not in footer.schema.names:
+            continue
+        parts = [footer.row_group(g).column(index).statistics for g in range(footer.num_row_groups)]
+        if footer.row_group(0).column(index).path_in_schema != name or not parts or any(p is None for p in parts):
+            continue
+        if all(p.has_null_count for p in parts):
+            nulls[name] = sum(p.null_count for p in parts)
+        ranged = [p for p in parts if p.has_min_max]
+        if len(ranged) == len(parts):
+            low, high = _bound(min(p.min for p in ranged), top=False), _bound(max(p.max for p in ranged), top=True)
+            if low is not None and high is not None:
+                lows[name], highs[name] = low, high
+    stats = {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
+    stat = os.stat(path)
+    return DataFile(str(path.relative_to(root)), stat.st_size, footer.num_rows, stat.st_mtime_ns // 1_000_000, nulls,
+                    json.dumps(stats, ensure_ascii=False))
+
+
+def _bound(value: Any, *, top: bool) -> Any:
+    """A statistic as the log writes it; None where a bound could mislead a reader."""
+    if isinstance(value, bool | bytes | float):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Decimal):
+        return float(value) if len(value.as_tuple().digits) <= 15 else None
+    if isinstance(value, str):
+        if len(value) <= _LONGEST_STRING:
+            return value
+        return value[:_LONGEST_STRING] + ("\U0010ffff" if top else "")
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            return value.isoformat(timespec="microseconds")
+        return value.astimezone(timezone.utc).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
+    return None
+
+
+def nulls_in(files: Iterable[DataFile], column: str) -> int:
+    """How many NULLs the files hold in a column, as far as their statistics say."""
+    return sum(_get(file.nulls, column) for file in files)
+
+
+def _get(counts: Mapping[str, int], column: str) -> int:
+    folded = column.casefold()
+    return next((n for name, n in counts.items() if name.casefold() == folded), 0)

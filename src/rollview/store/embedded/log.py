@@ -1,0 +1,306 @@
+"""The log of a Delta table: snapshots of its versions, and atomic commits.
+
+Snapshots are replayed by the ``deltalake`` package. Commits are written here: the package can commit added and removed
+files, but neither a change feed (``cdc`` actions) nor new metadata together with data, and a view needs both in one
+commit. A commit is one file whose name is its version; it is linked into place, which fails if another writer was first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.sql.types import StructType
+
+from rollview.errors import Unsupported, VersionGone
+from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp
+
+Action = dict[str, Any]
+
+_CHECKPOINT_EVERY = 10
+_WRITABLE = {"appendOnly", "invariants", "changeDataFeed", "timestampNtz", "domainMetadata", "v2Checkpoint",
+             "vacuumProtocolCheck", "deletionVectors"}
+
+
+class Overtaken(Exception):
+    """Another writer committed first."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A Parquet file of a table; ``path`` is relative to the table's folder."""
+
+    path: str
+    size: int
+    rows: int
+    modified: int
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    stats: str | None = None
+
+    def add(self) -> Action:
+        action = {"path": self.path, "partitionValues": {}, "size": self.size, "modificationTime": self.modified,
+                  "dataChange": True}
+        return {"add": action | ({"stats": self.stats} if self.stats else {})}
+
+    def remove(self) -> Action:
+        return {"remove": {"path": self.path, "deletionTimestamp": _now(), "dataChange": True,
+                           "extendedFileMetadata": True, "partitionValues": {}, "size": self.size}}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One version of a table."""
+
+    root: Path
+    version: int
+    table: DeltaTable = field(repr=False, compare=False)
+
+    @cached_property
+    def table_id(self) -> str:
+        return str(self.table.metadata().id)
+
+    @cached_property
+    def schema(self) -> StructType:
+        return StructType.fromJson(json.loads(self.table.schema().to_json()))
+
+    @cached_property
+    def properties(self) -> dict[str, str]:
+        return {k: v for k, v in self.table.metadata().configuration.items() if v is not None}
+
+    @cached_property
+    def partitions(self) -> list[str]:
+        return list(self.table.metadata().partition_columns)
+
+    @cached_property
+    def files(self) -> tuple[DataFile, ...]:
+        rows = pa.table(self.table.get_add_actions(flatten=False)).to_pylist()
+        return tuple(
+            DataFile(row["path"], row["size_bytes"], row["num_records"] or 0, 0, row.get("null_count") or {})
+            for row in rows
+        )
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        return arrow_schema(self.schema)
+
+    def path(self, file: DataFile) -> str:
+        return str(self.root / file.path)
+
+    def transaction(self, application: str) -> int | None:
+        return self.table.transaction_version(application)
+
+    def check_readable(self) -> None:
+        features = set(self.table.protocol().reader_features or [])
+        if self.properties.get("delta.columnMapping.mode", "none") != "none" or features & {"columnMapping"}:
+            raise self._feature("column mapping")
+        if "deletionVectors" in features and pa.table(self.table.deletion_vectors()).num_rows:
+            raise self._feature("deletion vectors")
+
+    def check_writable(self) -> None:
+        protocol = self.table.protocol()
+        extra = set(protocol.writer_features or []) - _WRITABLE
+        if self.partitions:
+            raise self._feature("partitions", "write")
+        if extra:
+            raise self._feature(", ".join(sorted(extra)), "write")
+        if any(name.startswith("delta.constraints.") for name in self.properties):
+            raise self._feature("CHECK constraints", "write")
+        if any("delta.generationExpression" in f.metadata for f in self.schema.fields):
+            raise self._feature("generated columns", "write")
+
+    def _feature(self, feature: str, verb: str = "read") -> Unsupported:
+        return Unsupported(f"The embedded store cannot {verb} {self.root.name}", why=f"the table uses {feature}",
+                           todo="open the warehouse with rollview.connect(folder, store='delta')")
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow types of a table's columns, all of them nullable."""
+    found = pa.schema(Schema.from_json(schema.json()).to_arrow())
+    return pa.schema([field.with_nullable(True) for field in found])
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _commit_file(root: Path, version: int) -> Path:
+    return root / "_delta_log" / f"{version:020}.json"
+
+
+class Log:
+    """The log of the table in one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._cache: dict[int, tuple[tuple[int, int], Snapshot]] = {}
+
+    def exists(self) -> bool:
+        return self.latest() is not None
+
+    def latest(self) -> int | None:
+        """The newest version, read off the names of the commit files."""
+        try:
+            with os.scandir(self.root / "_delta_log") as entries:
+                numbers = [int(e.name[:20]) for e in entries if e.name[20:] == ".json" and e.name[:20].isdigit()]
+        except FileNotFoundError:
+            return None
+        return max(numbers, default=None)
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """A version of the table, the newest if none is given. Raises VersionGone."""
+        newest = self.latest()
+        if newest is None:
+            raise FileNotFoundError(self.root)
+        wanted = newest if version is None else version
+        mark = self._mark(wanted)
+        if mark is not None and wanted in self._cache and self._cache[wanted][0] == mark:
+            return self._cache[wanted][1]
+        if wanted > newest or wanted < 0:
+            raise VersionGone(f"{self.root.name} has no version {wanted}", why=f"its newest version is {newest}")
+        try:
+            table = DeltaTable(str(self.root), version=wanted)
+        except TableNotFoundError as error:
+            raise FileNotFoundError(self.root) from error
+        except DeltaError as error:
+            raise gone(self.root.name, wanted, str(error).split("\n")[0]) from error
+        snapshot = Snapshot(self.root, wanted, table)
+        if mark is not None:
+            while len(self._cache) >= 8:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[wanted] = (mark, snapshot)
+        return snapshot
+
+    def _mark(self, version: int) -> tuple[int, int] | None:
+        """What tells a commit file from another one of the same name."""
+        try:
+            stat = os.stat(_commit_file(self.root, version))
+        except FileNotFoundError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns
+
+    def actions(self, version: int) -> list[Action]:
+        """What one commit says. Raises VersionGone."""
+        try:
+            text = _commit_file(self.root, version).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise gone(self.root.name, version, "its commit is no longer in the log") from None
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+    def info(self, version: int) -> Commit:
+        """Who, when and why of a commit."""
+        for action in self.actions(version):
+            if "commitInfo" in action:
+                info = action["commitInfo"]
+                break
+        else:
+            info = {}
+        stamp = info.get("timestamp") or os.stat(_commit_file(self.root, version)).st_mtime * 1000
+        rows = (info.get("operationMetrics") or {}).get("numOutputRows")
+        return Commit(version, datetime.fromtimestamp(stamp / 1000, timezone.utc),
+                      metadata_of(info.get("userMetadata")), info.get("operation", ""),
+                      None if rows is None else int(rows))
+
+    def oldest(self) -> int:
+        """The oldest version whose commit is still in the log."""
+        with os.scandir(self.root / "_delta_log") as entries:
+            return min(int(e.name[:20]) for e in entries if e.name[20:] == ".json" and e.name[:20].isdigit())
+
+    def version_at(self, when: datetime) -> int | None:
+        """The newest version committed no later than ``when``; None if there was none."""
+        newest = self.latest()
+        if newest is None:
+            return None
+        low, high = self.oldest(), newest
+        if self.info(low).time > when:
+            if low == 0:
+                return None
+            raise gone(self.root.name, low - 1, f"its log begins at version {low}")
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.info(middle).time <= when:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def commit(self, version: int, actions: Sequence[Action], operation: str, stamp: Stamp, rows: int) -> Commit:
+        """Writes version ``version`` atomically. Raises Overtaken if another writer did so first."""
+        moment = _now()
+        if version > 0:
+            before = self.info(version - 1).time.timestamp() * 1000
+            moment = max(moment, int(before) + 1)
+        info: Action = {"timestamp": moment, "operation": operation, "operationParameters": {},
+                        "operationMetrics": {"numOutputRows": str(rows)}, "engineInfo": "rollview"}
+        if version > 0:
+            info["readVersion"] = version - 1
+        if stamp.metadata:
+            info["userMetadata"] = json.dumps(stamp.metadata, sort_keys=True)
+        lines: list[Action] = [{"commitInfo": info}, *actions]
+        if stamp.application is not None:
+            lines.append({"txn": {"appId": stamp.application, "version": stamp.sequence, "lastUpdated": moment}})
+        folder = self.root / "_delta_log"
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{uuid.uuid4().hex}.tmp"
+        try:
+            with open(draft, "w", encoding="utf-8") as out:
+                out.write("\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\n")
+                out.flush()
+                os.fsync(out.fileno())
+            os.utime(draft, ns=(moment * 1_000_000, moment * 1_000_000))
+            try:
+                os.link(draft, _commit_file(self.root, version))
+            except FileExistsError:
+                raise Overtaken from None
+        finally:
+            draft.unlink(missing_ok=True)
+        if version > 0 and version % _CHECKPOINT_EVERY == 0:
+            self._checkpoint()
+        return self.info(version)
+
+    def _checkpoint(self) -> None:
+        """A checkpoint only shortens later replays: the commit stands without it."""
+        try:
+            DeltaTable(str(self.root)).create_checkpoint()
+        except (DeltaError, OSError):
+            pass
+
+
+def metadata_of(text: str | None) -> Mapping[str, Any]:
+    """The metadata dictionary of a commit; other writers may have put any text there."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def gone(table: str, version: int, why: str) -> VersionGone:
+    return VersionGone(f"Version {version} of {table} is no longer there", why=why,
+                       todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL")
+
+
+def protocol_action(schema: StructType) -> Action:
+    """The protocol of a new table: the change feed, and TIMESTAMP_NTZ where a column has it."""
+    protocol: Action = {"minReaderVersion": 1, "minWriterVersion": 7,
+                        "writerFeatures": ["appendOnly", "changeDataFeed", "invariants"]}
+    if "timestamp_ntz" in schema.json():
+        protocol |= {"minReaderVersion": 3, "readerFeatures": ["timestampNtz"],
+                     "writerFeatures": [*protocol["writerFeatures"], "timestampNtz"]}
+    return {"protocol": protocol}
+
+
+def metadata_action(schema: StructType, properties: Mapping[str, str], table_id: str | None = None) -> Action:
+    return {"metaData": {"id": table_id or str(uuid.uuid4()), "format": {"provider": "parquet", "options": {}},
+                         "schemaString": schema.json(), "partitionColumns": [],
+                         "configuration": {FEED_PROPERTY: "true", **properties}, "createdTime": _now()}}

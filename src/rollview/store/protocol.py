@@ -1,0 +1,133 @@
+"""What rollview asks of a store: versions, snapshots, changes, and atomic writes that carry metadata.
+
+A store's promises, each of which the conformance suite in ``tests/test_store.py`` states and checks:
+
+- ``read(t, v)`` gives the same rows for as long as the store keeps version ``v``.
+- ``changes(t, a, b)`` applied to ``read(t, a)`` gives ``read(t, b)``, as bags.
+- A write is one commit: all of it is there, or nothing. Its metadata is in that commit.
+- A write with an (application, sequence) that the table has seen does nothing.
+- Commit times of one table never decrease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from rollview.parse.names import Name
+from rollview.parse.table_statements import TableStatement
+
+#: Columns that ``changes`` adds to a table's own.
+CHANGE_TYPE = "_change_type"
+COMMIT_VERSION = "_commit_version"
+COMMIT_TIME = "_commit_timestamp"
+
+#: The kinds of change, as CHANGE_TYPE holds them.
+INSERT, DELETE = "insert", "delete"
+UPDATE_BEFORE, UPDATE_AFTER = "update_preimage", "update_postimage"
+
+#: A column of a merge's source that says, where it is true, that the matching rows go.
+DELETE_FLAG = "__delete"
+
+#: Table properties. They are written by every store, so that the other stores find them.
+KEY_PROPERTY = "rollview.key"
+FEED_PROPERTY = "delta.enableChangeDataFeed"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a write carries into its commit: metadata, and who repeats it under which number."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    application: str | None = None
+    sequence: int = 0
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit of a table. ``rows`` counts the rows that it wrote, where the store knows."""
+
+    version: int
+    time: datetime
+    metadata: Mapping[str, Any]
+    operation: str = ""
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A version of a table that cannot be confused with one of a later table of the same name."""
+
+    table_id: str
+    version: int
+
+
+class Store(Protocol):
+    """Tables with versions. ``table`` is always a canonical name, as ``canonical`` returns it."""
+
+    def canonical(self, name: Name) -> str:
+        """The one spelling of a name that this store uses. Raises BadName if the store cannot have it."""
+
+    def sql_name(self, table: str) -> str:
+        """The name as it stands in SQL, quoted."""
+
+    def companion(self, table: str, prefix: str) -> str:
+        """The canonical name of a table beside ``table`` whose last part has ``prefix`` before it."""
+
+    def tables(self) -> list[str]:
+        """Canonical names of the tables that can be listed."""
+
+    def exists(self, table: str) -> bool: ...
+
+    def identity(self, table: str) -> Identity:
+        """The newest version. Raises TableNotFound."""
+
+    def version(self, table: str) -> int: ...
+
+    def schema(self, table: str, version: int | None = None) -> StructType: ...
+
+    def key(self, table: str) -> tuple[str, ...]:
+        """The declared key, or nothing."""
+
+    def properties(self, table: str) -> Mapping[str, str]: ...
+
+    def count(self, table: str, version: int | None = None) -> int:
+        """The number of rows."""
+
+    def read(self, table: str, version: int | None = None) -> DataFrame:
+        """The rows of a version. Raises VersionGone if the store no longer has it."""
+
+    def changes(self, table: str, after: int, upto: int) -> DataFrame:
+        """The rows changed by the commits after ``after``, up to and with ``upto``."""
+
+    def create(self, table: str, rows: DataFrame | StructType, *, key: Sequence[str] = (),
+               properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
+        """Makes a table. Raises NameTaken."""
+
+    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = Stamp()) -> Commit: ...
+
+    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = Stamp()) -> Commit:
+        """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
+        match none. Where the source's column ``__delete`` is true the matching rows go instead."""
+
+    def replace(self, table: str, rows: DataFrame, *, key: Sequence[str] | None = None,
+                properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
+        """Puts these rows, and their schema, in the place of the table's. What is None stays as it is."""
+
+    def drop(self, table: str) -> None: ...
+
+    def last_commit(self, table: str) -> Commit: ...
+
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        """For each table that existed then, the version it had."""
+
+    def sync(self, words: set[str]) -> None:
+        """Makes the tables with these names readable from Spark SQL, at their newest versions."""
+
+    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+        """Runs a statement that makes or changes a table; the result tells what it did."""

@@ -1,0 +1,65 @@
+"""The folder that both stores share: how a table's name becomes a folder's name, and what makes a folder a warehouse."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from pathlib import Path
+
+from rollview.errors import BadName, NotAWarehouse
+from rollview.parse.names import Name
+
+MARKER = "rollview.json"
+FORMAT = 1
+
+_PLAIN = set(string.ascii_lowercase + string.digits + "_")
+
+
+def open_warehouse(folder: str | Path) -> Path:
+    """The folder as an absolute path; it is made if it is missing, and refused if it holds something else."""
+    path = Path(folder).expanduser().absolute()
+    marker = path / MARKER
+    if path.exists() and not path.is_dir():
+        raise NotAWarehouse(f"{path} is not a folder", todo="name a folder; it is made if it does not exist")
+    if marker.exists():
+        try:
+            found = json.loads(marker.read_text(encoding="utf-8")).get("format")
+        except (ValueError, AttributeError) as error:
+            raise NotAWarehouse(f"{marker} cannot be read", why=str(error)) from error
+        if found != FORMAT:
+            raise NotAWarehouse(f"{path} was made by another version of rollview",
+                                why=f"its format is {found}, this version knows {FORMAT}")
+        return path
+    if path.exists() and any(path.iterdir()) and not any(path.glob("*/_delta_log")):
+        raise NotAWarehouse(f"{path} is not a warehouse", why="it holds files, but no Delta table",
+                            todo="name an empty or a new folder, or one that holds Delta tables")
+    path.mkdir(parents=True, exist_ok=True)
+    marker.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
+    return path
+
+
+def flat_name(name: Name) -> str:
+    """The canonical name of a table in a folder: one part, in lower case."""
+    if len(name) == 1:
+        plain = name[0].lower()
+    elif len(name) == 2 and name[0].lower() == "default":
+        plain = name[1].lower()
+    else:
+        raise BadName(f"{'.'.join(name)} has {len(name)} parts", why="a warehouse folder has one level of names",
+                      todo=f"use a name without dots, or quote it as one name: `{'.'.join(name)}`")
+    if not plain.strip() or len(folder_of(plain)) > 200:
+        raise BadName(f"{plain!r} cannot be a name", why="it is empty or too long for a folder's name")
+    return plain
+
+
+def folder_of(table: str) -> str:
+    """The folder's name for a table: letters, digits and _ stand for themselves, other bytes as ~ and two digits."""
+    return "".join(c if c in _PLAIN else "".join(f"~{b:02x}" for b in c.encode()) for c in table)
+
+
+def table_of(folder: str) -> str | None:
+    """The table that a folder's name stands for; None if it is not such a name."""
+    if not re.fullmatch(r"(?:[a-z0-9_]|~[0-9a-f]{2})+", folder):
+        return None
+    return re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), folder.encode()).decode(errors="replace")
