@@ -1,1 +1,34 @@
-"""rollview"""
+"""Incremental materialized views for Apache Spark.
+
+The rooms of the package, in the order that a view's data takes; each imports only from those before it:
+
+========== =============================================================================================
+errors     one tree of errors: what, where underlined, why, what to do
+parse      text → statements, names, and the tables that a query reads
+engine     Spark sessions; SELECTs over named relations; Spark's errors in our words
+store      tables with versions, snapshots, changes and atomic commits: embedded, or Delta through Spark
+refresh    a view's definition and vector; making, refreshing, verifying and explaining it
+session    ``connect`` and ``Rollview``: what a user calls
+bench      measurements, always as ratios within one run
+cli        the command ``rollview``
+========== =============================================================================================
+"""
+
+from rollview.errors import InternalError, NotIncremental, RollviewError, UserError
+from rollview.refresh.results import RefreshResult, Verification, ViewStatus
+from rollview.session import Rollview, connect
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "InternalError",
+    "NotIncremental",
+    "RefreshResult",
+    "Rollview",
+    "RollviewError",
+    "UserError",
+    "Verification",
+    "ViewStatus",
+    "__version__",
+    "connect",
+]

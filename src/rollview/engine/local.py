@@ -69,8 +69,9 @@ def local_session(*, delta: bool = False, warehouse: Path | None = None) -> Spar
             session = builder.getOrCreate()
     except Exception as error:
         tail = log.read_text(errors="replace").strip().splitlines()[-12:] if log.exists() else []
-        raise UserError("Spark did not start", why="\n".join([str(error), *tail]),
-                        todo=f"the whole log is in {log}") from error
+        raise UserError(
+            "Spark did not start", why="\n".join([str(error), *tail]), todo=f"the whole log is in {log}"
+        ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
 
@@ -109,8 +110,10 @@ def _install_java() -> str:
         return "install it: brew install openjdk@17"
     if sys.platform == "win32":
         return "install it: winget install Microsoft.OpenJDK.17"
-    return ("install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
-            "dnf install java-17-openjdk-headless (Fedora, RHEL), apk add openjdk17-jre-headless (Alpine)")
+    return (
+        "install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), "
+        "dnf install java-17-openjdk-headless (Fedora, RHEL), apk add openjdk17-jre-headless (Alpine)"
+    )
 
 
 @contextlib.contextmanager

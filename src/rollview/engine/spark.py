@@ -51,7 +51,9 @@ def relation(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
         spark.catalog.dropTempView(name)
 
 
-def run_query(spark: SparkSession, sql: str, refs: Sequence[Reference], relations: Mapping[Name, DataFrame]) -> DataFrame:
+def run_query(
+    spark: SparkSession, sql: str, refs: Sequence[Reference], relations: Mapping[Name, DataFrame]
+) -> DataFrame:
     """The query, each table that it names replaced by the given relation."""
     with contextlib.ExitStack() as stack:
         names = {name: stack.enter_context(relation(spark, frame)) for name, frame in relations.items()}
@@ -80,16 +82,22 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         shown = parameters.get("relationName", "")
         name = ".".join(parse_name(shown))
-        return TableNotFound(f"There is no table or view named {shown}", where=place or Place.find(sql, name),
-                             todo=nearest(name, names) or _listing(names))
+        return TableNotFound(
+            f"There is no table or view named {shown}",
+            where=place or Place.find(sql, name),
+            todo=nearest(name, names) or _listing(names),
+        )
     if condition.startswith("UNRESOLVED_COLUMN"):
         shown = parameters.get("objectName", "")
         name = ".".join(parse_name(shown))
         offers = parameters.get("proposal", "")
         columns = [parse_name(offer.strip())[-1] for offer in offers.split(",")] if offers else []
         hint = nearest(name.split(".")[-1], columns)
-        return ColumnNotFound(f"There is no column named {shown}", where=place or Place.find(sql, name),
-                              todo=hint or (f"the columns here are {', '.join(quote(c) for c in columns)}" if columns else ""))
+        return ColumnNotFound(
+            f"There is no column named {shown}",
+            where=place or Place.find(sql, name),
+            todo=hint or (f"the columns here are {', '.join(quote(c) for c in columns)}" if columns else ""),
+        )
     message = _sentence(error)
     if condition.startswith(("PARSE_", "INVALID_IDENTIFIER")) or "ParseException" in type(error).__name__:
         todo = "put the name into backticks" if "IDENTIFIER" in condition else ""

@@ -35,8 +35,11 @@ def parse_query(sql: str) -> exp.Query:
     except ParseError as error:
         raise _syntax_error(sql, error) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise SqlSyntaxError("A materialized view is defined by one query", where=Place(sql, 0, len(sql.split("\n")[0])),
-                             todo="start it with SELECT or WITH")
+        raise SqlSyntaxError(
+            "A materialized view is defined by one query",
+            where=Place(sql, 0, len(sql.split("\n")[0])),
+            todo="start it with SELECT or WITH",
+        )
     return trees[0]
 
 
@@ -68,14 +71,19 @@ def references(sql: str) -> tuple[Reference, ...]:
 def _reference(sql: str, table: exp.Table) -> Reference:
     parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
     if len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
-        raise Unsupported(f"A view cannot read {table.sql('spark')}", where=Place.find(sql, table.sql("spark")),
-                          why="it is not a table whose versions can be told apart",
-                          todo="load the rows into a table and read that")
+        raise Unsupported(
+            f"A view cannot read {table.sql('spark')}",
+            where=Place.find(sql, table.sql("spark")),
+            why="it is not a table whose versions can be told apart",
+            todo="load the rows into a table and read that",
+        )
     if table.args.get("when") or table.args.get("version"):
-        raise Unsupported(f"A view cannot read a fixed version of {table.name}",
-                          where=Place(sql, parts[0].meta["start"], parts[-1].meta["end"] + 1),
-                          why="a view follows the table as it changes",
-                          todo="copy that version into a table of its own and read that")
+        raise Unsupported(
+            f"A view cannot read a fixed version of {table.name}",
+            where=Place(sql, parts[0].meta["start"], parts[-1].meta["end"] + 1),
+            why="a view follows the table as it changes",
+            todo="copy that version into a table of its own and read that",
+        )
     name = tuple(part.name for part in parts)
     return Reference(name, parts[0].meta["start"], parts[-1].meta["end"] + 1, bool(table.alias))
 

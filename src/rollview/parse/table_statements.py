@@ -157,15 +157,18 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
             cursor.take("AS")
             query = cursor.rest()
         else:
-            raise cursor.error("this clause of CREATE TABLE is not known here",
-                               "known are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others create the "
-                               "table with Spark and Delta")
+            raise cursor.error(
+                "this clause of CREATE TABLE is not known here",
+                "known are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others create the "
+                "table with Spark and Delta",
+            )
     if not columns and query is None:
         raise cursor.error("expected a column list or AS SELECT")
     if columns and query is not None:
         raise cursor.error("a column list and AS SELECT exclude each other")
-    return CreateTable(name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists,
-                       cursor.sql[begin:].strip())
+    return CreateTable(
+        name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists, cursor.sql[begin:].strip()
+    )
 
 
 def _property(item: str) -> tuple[str, str]:
@@ -189,8 +192,12 @@ def _insert(cursor: Cursor) -> Insert:
     table = cursor.name("the table's name")
     columns: tuple[str, ...] = ()
     by_name = cursor.take("BY", "NAME")
-    if cursor.is_word("(") and not (cursor.is_word("SELECT", 1) or cursor.is_word("WITH", 1) or
-                                    cursor.is_word("VALUES", 1) or cursor.is_word("(", 1)):
+    if cursor.is_word("(") and not (
+        cursor.is_word("SELECT", 1)
+        or cursor.is_word("WITH", 1)
+        or cursor.is_word("VALUES", 1)
+        or cursor.is_word("(", 1)
+    ):
         columns = _names(cursor)
     if cursor.done:
         raise cursor.error("expected VALUES or a query")
@@ -308,4 +315,3 @@ def create_table_sql(statement: CreateTable, name: str, properties: Mapping[str,
 
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
-

@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from sqlglot import tokenize
+from sqlglot import TokenType
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
-from sqlglot.tokens import TokenType
 
 from rollview.errors import Place, SqlSyntaxError
+
+
+class _Tokenizer(Spark.Tokenizer):
+    """Spark's tokens, also of statements that the library would leave unread."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 @dataclass(frozen=True)
@@ -50,16 +57,19 @@ class SqlTokens:
     @staticmethod
     def of(sql: str) -> SqlTokens:
         try:
-            found = tokenize(sql, read="spark")
+            found = _Tokenizer(dialect="spark").tokenize(sql)
         except TokenError as error:
-            raise SqlSyntaxError("This text cannot be read as SQL", where=Place(sql, 0, len(sql)),
-                                 why=str(error).split("\n")[0]) from error
+            raise SqlSyntaxError(
+                "This text cannot be read as SQL", where=Place(sql, 0, len(sql)), why=str(error).split("\n")[0]
+            ) from error
         words: list[Word] = []
         for token in found:
             whole = Word(token.text, token.start, token.end + 1, token.token_type)
             if whole.plain and re.search(r"\w\s+\w", token.text):
-                words += [Word(m[0], token.start + m.start(), token.start + m.end(), TokenType.VAR)
-                          for m in re.finditer(r"\w+", sql[token.start : token.end + 1])]
+                words += [
+                    Word(m[0], token.start + m.start(), token.start + m.end(), TokenType.VAR)
+                    for m in re.finditer(r"\w+", sql[token.start : token.end + 1])
+                ]
             else:
                 words.append(whole)
         return SqlTokens(sql, words)
@@ -135,8 +145,10 @@ class Cursor:
             raise self.error(f"expected {meaning}")
         token = self.tokens[self.at]
         if not token.nameable:
-            raise self.error(f"expected {meaning}", "put a name with other characters than letters, digits and _ "
-                             "into backticks: `my name`")
+            raise self.error(
+                f"expected {meaning}",
+                "put a name with other characters than letters, digits and _ into backticks: `my name`",
+            )
         self.at += 1
         return token.text.replace("``", "`") if token.quoted else token.text
 

@@ -97,13 +97,16 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:
         else:
             break
     if not cursor.take("AS"):
-        raise cursor.error("expected REFRESH POLICY, COMMENT or AS",
-                           "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; "
-                           "a name with other characters than letters, digits and _ stands in backticks")
+        raise cursor.error(
+            "expected REFRESH POLICY, COMMENT or AS",
+            "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; "
+            "a name with other characters than letters, digits and _ stands in backticks",
+        )
     if cursor.done:
         raise cursor.error("expected the view's query")
-    return CreateView(name, cursor.sql[cursor.position :].strip().rstrip(";").rstrip(), policy, comment,
-                      or_replace, if_not_exists)
+    return CreateView(
+        name, cursor.sql[cursor.position :].strip().rstrip(";").rstrip(), policy, comment, or_replace, if_not_exists
+    )
 
 
 def _policy(cursor: Cursor) -> Policy:

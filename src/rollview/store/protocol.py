@@ -11,6 +11,7 @@ A store's promises, each of which the conformance suite in ``tests/test_store.py
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from rollview.errors import VersionGone
 from rollview.parse.names import Name
 from rollview.parse.table_statements import TableStatement
 
@@ -48,6 +50,9 @@ class Stamp:
     sequence: int = 0
 
 
+NO_STAMP = Stamp()
+
+
 @dataclass(frozen=True)
 class Commit:
     """One commit of a table. ``rows`` counts the rows that it wrote, where the store knows."""
@@ -65,6 +70,19 @@ class Identity:
 
     table_id: str
     version: int
+
+
+def metadata_of(text: str | None) -> Mapping[str, Any]:
+    """The metadata dictionary of a commit; other writers may have put any text there."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def no_such_commit(table: str, having: str | None) -> VersionGone:
+    return VersionGone(f"No commit of {table} that is still in its log carries {having!r}")
 
 
 class Store(Protocol):
@@ -105,29 +123,52 @@ class Store(Protocol):
     def changes(self, table: str, after: int, upto: int) -> DataFrame:
         """The rows changed by the commits after ``after``, up to and with ``upto``."""
 
-    def create(self, table: str, rows: DataFrame | StructType, *, key: Sequence[str] = (),
-               properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
+    def create(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         """Makes a table. Raises NameTaken."""
 
-    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = Stamp()) -> Commit: ...
+    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit: ...
 
-    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = Stamp()) -> Commit:
+    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
         """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
         match none. Where the source's column ``__delete`` is true the matching rows go instead."""
 
-    def replace(self, table: str, rows: DataFrame, *, key: Sequence[str] | None = None,
-                properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
-        """Puts these rows, and their schema, in the place of the table's. What is None stays as it is."""
+    def replace(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
+        """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is."""
 
     def drop(self, table: str) -> None: ...
 
-    def last_commit(self, table: str) -> Commit: ...
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        """The newest commit, or the newest whose metadata has an entry ``having``."""
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
         """For each table that existed then, the version it had."""
 
     def sync(self, words: set[str]) -> None:
         """Makes the tables with these names readable from Spark SQL, at their newest versions."""
+
+    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
+        """Makes a name of Spark SQL show these columns of a table, each under its second name."""
+
+    def unpublish_view(self, view: str) -> None: ...
+
+    def pass_on(self, sql: str) -> DataFrame:
+        """Gives a statement that rollview does not know to Spark."""
 
     def run(self, statement: TableStatement, sql: str) -> DataFrame:
         """Runs a statement that makes or changes a table; the result tells what it did."""

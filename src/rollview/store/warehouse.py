@@ -1,4 +1,4 @@
-"""The folder that both stores share: how a table's name becomes a folder's name, and what makes a folder a warehouse."""
+"""The folder that both stores share: what makes it a warehouse, and how a table's name becomes a folder's name."""
 
 from __future__ import annotations
 
@@ -28,12 +28,17 @@ def open_warehouse(folder: str | Path) -> Path:
         except (ValueError, AttributeError) as error:
             raise NotAWarehouse(f"{marker} cannot be read", why=str(error)) from error
         if found != FORMAT:
-            raise NotAWarehouse(f"{path} was made by another version of rollview",
-                                why=f"its format is {found}, this version knows {FORMAT}")
+            raise NotAWarehouse(
+                f"{path} was made by another version of rollview",
+                why=f"its format is {found}, this version knows {FORMAT}",
+            )
         return path
     if path.exists() and any(path.iterdir()) and not any(path.glob("*/_delta_log")):
-        raise NotAWarehouse(f"{path} is not a warehouse", why="it holds files, but no Delta table",
-                            todo="name an empty or a new folder, or one that holds Delta tables")
+        raise NotAWarehouse(
+            f"{path} is not a warehouse",
+            why="it holds files, but no Delta table",
+            todo="name an empty or a new folder, or one that holds Delta tables",
+        )
     path.mkdir(parents=True, exist_ok=True)
     marker.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
     return path
@@ -46,8 +51,11 @@ def flat_name(name: Name) -> str:
     elif len(name) == 2 and name[0].lower() == "default":
         plain = name[1].lower()
     else:
-        raise BadName(f"{'.'.join(name)} has {len(name)} parts", why="a warehouse folder has one level of names",
-                      todo=f"use a name without dots, or quote it as one name: `{'.'.join(name)}`")
+        raise BadName(
+            f"{'.'.join(name)} has {len(name)} parts",
+            why="a warehouse folder has one level of names",
+            todo=f"use a name without dots, or quote it as one name: `{'.'.join(name)}`",
+        )
     if not plain.strip() or len(folder_of(plain)) > 200:
         raise BadName(f"{plain!r} cannot be a name", why="it is empty or too long for a folder's name")
     return plain

@@ -20,9 +20,9 @@ from pyspark.sql import DataFrame
 from rollview.engine.spark import relation
 from rollview.errors import AmbiguousMerge
 from rollview.parse.names import quote
+from rollview.store.embedded.checks import check_key, check_not_null
 from rollview.store.embedded.files import CHANGE_FOLDER, delete_files, read_rows, write_frame, write_rows
 from rollview.store.embedded.log import Action, DataFile, Snapshot
-from rollview.store.embedded.rows import check_key, check_not_null
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 #: Columns of an edit: where the old row is, what it was, what it becomes, and the kind of change.
@@ -49,8 +49,9 @@ class Rewrite:
         return self.inserted + self.updated + self.deleted
 
     def actions(self) -> list[Action]:
-        feed = [{"cdc": {"path": f.path, "partitionValues": {}, "size": f.size, "dataChange": False}}
-                for f in self.feed]
+        feed = [
+            {"cdc": {"path": f.path, "partitionValues": {}, "size": f.size, "dataChange": False}} for f in self.feed
+        ]
         return [*(f.remove() for f in self.removed), *(f.add() for f in self.added), *feed]
 
     def discard(self, snapshot: Snapshot) -> None:
@@ -70,7 +71,9 @@ def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]
         staged = write_frame(edits, snapshot.root, CHANGE_FOLDER)
         try:
             if sum(file.rows for file in staged) > SMALL:
-                return _rewrite_large(snapshot, edits.sparkSession.read.parquet(*map(snapshot.path, staged)), table, key)
+                return _rewrite_large(
+                    snapshot, edits.sparkSession.read.parquet(*map(snapshot.path, staged)), table, key
+                )
             rows = pa.concat_tables([pq.read_table(snapshot.path(file)) for file in staged]) if staged else None
         finally:
             delete_files(staged, snapshot.root)
@@ -109,10 +112,17 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
         if counts[INSERT]:
             added.append(write_rows(after.filter(inserts), snapshot.root))
         if counts[UPDATE] or (counts[DELETE] and added):
-            images = [(before, updates, UPDATE_BEFORE), (after, updates, UPDATE_AFTER), (before, deletes, DELETE),
-                      (after, inserts, INSERT)]
-            feed.append(write_rows(pa.concat_tables([_tagged(t.filter(m), k) for t, m, k in images]), snapshot.root,
-                                   CHANGE_FOLDER))
+            images = [
+                (before, updates, UPDATE_BEFORE),
+                (after, updates, UPDATE_AFTER),
+                (before, deletes, DELETE),
+                (after, inserts, INSERT),
+            ]
+            feed.append(
+                write_rows(
+                    pa.concat_tables([_tagged(t.filter(m), k) for t, m, k in images]), snapshot.root, CHANGE_FOLDER
+                )
+            )
         removed = tuple(by_path[path] for path in touched)
         result = Rewrite(removed, tuple(added), tuple(feed), counts[INSERT], counts[UPDATE], counts[DELETE])
         _check_rows(snapshot, result, table, key, _changed_keys(before, after, kind, key))
@@ -132,8 +142,9 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
     feed: list[DataFile] = []
     with relation(spark, edits) as e:
         counts = {row[0]: row[1] for row in spark.sql(f"SELECT {KIND}, count(*) FROM {e} GROUP BY 1").collect()}
-        twice = spark.sql(f"SELECT 1 FROM {e} WHERE {FILE} IS NOT NULL GROUP BY {FILE}, {POSITION} "
-                          "HAVING count(*) > 1 LIMIT 1").collect()
+        twice = spark.sql(
+            f"SELECT 1 FROM {e} WHERE {FILE} IS NOT NULL GROUP BY {FILE}, {POSITION} HAVING count(*) > 1 LIMIT 1"
+        ).collect()
         if twice:
             raise _ambiguous(table)
         uris = [row[0] for row in spark.sql(f"SELECT DISTINCT {FILE} FROM {e} WHERE {FILE} IS NOT NULL").collect()]
@@ -143,19 +154,29 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
             if removed:
                 frame = spark.read.schema(snapshot.schema).parquet(*map(snapshot.path, removed))
                 with relation(spark, located(frame)) as r:
-                    added += write_frame(spark.sql(
-                        f"SELECT {columns} FROM {r} r LEFT ANTI JOIN {e} e "
-                        f"ON r.{FILE} = e.{FILE} AND r.{POSITION} = e.{POSITION} "
-                        f"UNION ALL SELECT {after} FROM {e} WHERE {KIND} <> '{DELETE}'"), snapshot.root)
+                    added += write_frame(
+                        spark.sql(
+                            f"SELECT {columns} FROM {r} r LEFT ANTI JOIN {e} e "
+                            f"ON r.{FILE} = e.{FILE} AND r.{POSITION} = e.{POSITION} "
+                            f"UNION ALL SELECT {after} FROM {e} WHERE {KIND} <> '{DELETE}'"
+                        ),
+                        snapshot.root,
+                    )
             else:
                 added += write_frame(spark.sql(f"SELECT {after} FROM {e}"), snapshot.root)
-            feed += write_frame(spark.sql(
-                f"SELECT {before}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_BEFORE}' ELSE '{DELETE}' END "
-                f"AS {CHANGE_TYPE} FROM {e} WHERE {KIND} <> '{INSERT}' UNION ALL "
-                f"SELECT {after}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_AFTER}' ELSE '{INSERT}' END "
-                f"FROM {e} WHERE {KIND} <> '{DELETE}'"), snapshot.root, CHANGE_FOLDER)
-            result = Rewrite(removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0),
-                             counts.get(DELETE, 0))
+            feed += write_frame(
+                spark.sql(
+                    f"SELECT {before}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_BEFORE}' ELSE '{DELETE}' END "
+                    f"AS {CHANGE_TYPE} FROM {e} WHERE {KIND} <> '{INSERT}' UNION ALL "
+                    f"SELECT {after}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_AFTER}' ELSE '{INSERT}' END "
+                    f"FROM {e} WHERE {KIND} <> '{DELETE}'"
+                ),
+                snapshot.root,
+                CHANGE_FOLDER,
+            )
+            result = Rewrite(
+                removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0)
+            )
             _check_rows(snapshot, result, table, key, None)
         except BaseException:
             delete_files([*added, *feed], snapshot.root)
@@ -193,16 +214,24 @@ def _check_unambiguous(table: str, edits: pa.Table) -> None:
 def _first_of_each(edits: pa.Table) -> pa.Table:
     """One edit for each old row: deleting a row twice is deleting it."""
     order = pa.array(np.arange(edits.num_rows))
-    places = pa.table({FILE: edits[FILE], POSITION: edits[POSITION], "at": order,
-                       "new": pc.if_else(pc.is_valid(edits[FILE]), -1, order)})
+    places = pa.table(
+        {
+            FILE: edits[FILE],
+            POSITION: edits[POSITION],
+            "at": order,
+            "new": pc.if_else(pc.is_valid(edits[FILE]), -1, order),
+        }
+    )
     kept = places.group_by([FILE, POSITION, "new"]).aggregate([("at", "min")])["at_min"]
     return edits if len(kept) == edits.num_rows else edits.take(kept)
 
 
 def _ambiguous(table: str) -> AmbiguousMerge:
-    return AmbiguousMerge(f"More than one source row would change the same row of {table}",
-                          why="the result would depend on the order in which they are applied",
-                          todo="make the source unique on the columns of the ON condition")
+    return AmbiguousMerge(
+        f"More than one source row would change the same row of {table}",
+        why="the result would depend on the order in which they are applied",
+        todo="make the source unique on the columns of the ON condition",
+    )
 
 
 def _images(edits: pa.Table, name: str, schema: pa.Schema) -> pa.Table:

@@ -46,8 +46,9 @@ def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
     """This process writes a few rows into one new file."""
     path = root / folder / f"part-{uuid.uuid4().hex}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows.replace_schema_metadata(None), path, compression="snappy", coerce_timestamps="us",
-                   store_schema=False)
+    pq.write_table(
+        rows.replace_schema_metadata(None), path, compression="snappy", coerce_timestamps="us", store_schema=False
+    )
     return describe(path, root)
 
 
@@ -76,7 +77,7 @@ def describe(path: Path, root: Path) -> DataFile:
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
     nulls: dict[str, int] = {}
-    for index in range(footer.num_columns):
+    for index in range(footer.num_columns if footer.num_row_groups else 0):
         name = footer.schema.column(index).path
         if "." in name and name not in footer.schema.names:
             continue
@@ -92,8 +93,14 @@ def describe(path: Path, root: Path) -> DataFile:
                 lows[name], highs[name] = low, high
     stats = {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
     stat = os.stat(path)
-    return DataFile(str(path.relative_to(root)), stat.st_size, footer.num_rows, stat.st_mtime_ns // 1_000_000, nulls,
-                    json.dumps(stats, ensure_ascii=False))
+    return DataFile(
+        str(path.relative_to(root)),
+        stat.st_size,
+        footer.num_rows,
+        stat.st_mtime_ns // 1_000_000,
+        nulls,
+        json.dumps(stats, ensure_ascii=False),
+    )
 
 
 def _bound(value: Any, *, top: bool) -> Any:

@@ -2,11 +2,13 @@
 
 Snapshots are replayed by the ``deltalake`` package. Commits are written here: the package can commit added and removed
 files, but neither a change feed (``cdc`` actions) nor new metadata together with data, and a view needs both in one
-commit. A commit is one file whose name is its version; it is linked into place, which fails if another writer was first.
+commit. A commit is one file whose name is its version; it is linked into place, and that fails if another writer was
+first.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -24,13 +26,21 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.sql.types import StructType
 
 from rollview.errors import Unsupported, VersionGone
-from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp
+from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp, metadata_of
 
 Action = dict[str, Any]
 
 _CHECKPOINT_EVERY = 10
-_WRITABLE = {"appendOnly", "invariants", "changeDataFeed", "timestampNtz", "domainMetadata", "v2Checkpoint",
-             "vacuumProtocolCheck", "deletionVectors"}
+_WRITABLE = {
+    "appendOnly",
+    "invariants",
+    "changeDataFeed",
+    "timestampNtz",
+    "domainMetadata",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "deletionVectors",
+}
 
 
 class Overtaken(Exception):
@@ -49,13 +59,26 @@ class DataFile:
     stats: str | None = None
 
     def add(self) -> Action:
-        action = {"path": self.path, "partitionValues": {}, "size": self.size, "modificationTime": self.modified,
-                  "dataChange": True}
+        action = {
+            "path": self.path,
+            "partitionValues": {},
+            "size": self.size,
+            "modificationTime": self.modified,
+            "dataChange": True,
+        }
         return {"add": action | ({"stats": self.stats} if self.stats else {})}
 
     def remove(self) -> Action:
-        return {"remove": {"path": self.path, "deletionTimestamp": _now(), "dataChange": True,
-                           "extendedFileMetadata": True, "partitionValues": {}, "size": self.size}}
+        return {
+            "remove": {
+                "path": self.path,
+                "deletionTimestamp": _now(),
+                "dataChange": True,
+                "extendedFileMetadata": True,
+                "partitionValues": {},
+                "size": self.size,
+            }
+        }
 
 
 @dataclass(frozen=True)
@@ -120,8 +143,11 @@ class Snapshot:
             raise self._feature("generated columns", "write")
 
     def _feature(self, feature: str, verb: str = "read") -> Unsupported:
-        return Unsupported(f"The embedded store cannot {verb} {self.root.name}", why=f"the table uses {feature}",
-                           todo="open the warehouse with rollview.connect(folder, store='delta')")
+        return Unsupported(
+            f"The embedded store cannot {verb} {self.root.name}",
+            why=f"the table uses {feature}",
+            todo="open the warehouse with rollview.connect(folder, store='delta')",
+        )
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -207,9 +233,13 @@ class Log:
             info = {}
         stamp = info.get("timestamp") or os.stat(_commit_file(self.root, version)).st_mtime * 1000
         rows = (info.get("operationMetrics") or {}).get("numOutputRows")
-        return Commit(version, datetime.fromtimestamp(stamp / 1000, timezone.utc),
-                      metadata_of(info.get("userMetadata")), info.get("operation", ""),
-                      None if rows is None else int(rows))
+        return Commit(
+            version,
+            datetime.fromtimestamp(stamp / 1000, timezone.utc),
+            metadata_of(info.get("userMetadata")),
+            info.get("operation", ""),
+            None if rows is None else int(rows),
+        )
 
     def oldest(self) -> int:
         """The oldest version whose commit is still in the log."""
@@ -240,8 +270,13 @@ class Log:
         if version > 0:
             before = self.info(version - 1).time.timestamp() * 1000
             moment = max(moment, int(before) + 1)
-        info: Action = {"timestamp": moment, "operation": operation, "operationParameters": {},
-                        "operationMetrics": {"numOutputRows": str(rows)}, "engineInfo": "rollview"}
+        info: Action = {
+            "timestamp": moment,
+            "operation": operation,
+            "operationParameters": {},
+            "operationMetrics": {"numOutputRows": str(rows)},
+            "engineInfo": "rollview",
+        }
         if version > 0:
             info["readVersion"] = version - 1
         if stamp.metadata:
@@ -270,37 +305,42 @@ class Log:
 
     def _checkpoint(self) -> None:
         """A checkpoint only shortens later replays: the commit stands without it."""
-        try:
+        with contextlib.suppress(DeltaError, OSError):
             DeltaTable(str(self.root)).create_checkpoint()
-        except (DeltaError, OSError):
-            pass
-
-
-def metadata_of(text: str | None) -> Mapping[str, Any]:
-    """The metadata dictionary of a commit; other writers may have put any text there."""
-    try:
-        found = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def gone(table: str, version: int, why: str) -> VersionGone:
-    return VersionGone(f"Version {version} of {table} is no longer there", why=why,
-                       todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL")
+    return VersionGone(
+        f"Version {version} of {table} is no longer there",
+        why=why,
+        todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+    )
 
 
 def protocol_action(schema: StructType) -> Action:
     """The protocol of a new table: the change feed, and TIMESTAMP_NTZ where a column has it."""
-    protocol: Action = {"minReaderVersion": 1, "minWriterVersion": 7,
-                        "writerFeatures": ["appendOnly", "changeDataFeed", "invariants"]}
+    protocol: Action = {
+        "minReaderVersion": 1,
+        "minWriterVersion": 7,
+        "writerFeatures": ["appendOnly", "changeDataFeed", "invariants"],
+    }
     if "timestamp_ntz" in schema.json():
-        protocol |= {"minReaderVersion": 3, "readerFeatures": ["timestampNtz"],
-                     "writerFeatures": [*protocol["writerFeatures"], "timestampNtz"]}
+        protocol |= {
+            "minReaderVersion": 3,
+            "readerFeatures": ["timestampNtz"],
+            "writerFeatures": [*protocol["writerFeatures"], "timestampNtz"],
+        }
     return {"protocol": protocol}
 
 
 def metadata_action(schema: StructType, properties: Mapping[str, str], table_id: str | None = None) -> Action:
-    return {"metaData": {"id": table_id or str(uuid.uuid4()), "format": {"provider": "parquet", "options": {}},
-                         "schemaString": schema.json(), "partitionColumns": [],
-                         "configuration": {FEED_PROPERTY: "true", **properties}, "createdTime": _now()}}
+    return {
+        "metaData": {
+            "id": table_id or str(uuid.uuid4()),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": schema.json(),
+            "partitionColumns": [],
+            "configuration": {FEED_PROPERTY: "true", **properties},
+            "createdTime": _now(),
+        }
+    }

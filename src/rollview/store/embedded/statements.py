@@ -5,52 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
+from pyspark.sql.types import StructType
 
 from rollview.engine.spark import relation
 from rollview.errors import SqlError
 from rollview.parse.names import quote
 from rollview.parse.table_statements import Delete, Insert, Merge, Update, When
 from rollview.store.embedded.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
-from rollview.store.embedded.rows import check_assignable, column_named
 from rollview.store.protocol import DELETE, DELETE_FLAG, INSERT
+from rollview.store.rows import aligned, check_assignable, column_named, differs, merge_source, sql_type
 
 _SOURCE = "__rv_source"
-
-
-def sql_type(kind: DataType) -> str:
-    """A type as SQL writes it."""
-    if isinstance(kind, ArrayType):
-        return f"ARRAY<{sql_type(kind.elementType)}>"
-    if isinstance(kind, MapType):
-        return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
-    if isinstance(kind, StructType):
-        return f"STRUCT<{', '.join(f'{quote(f.name)}: {sql_type(f.dataType)}' for f in kind.fields)}>"
-    return kind.simpleString()
-
-
-def aligned(rows: DataFrame, schema: StructType, table: str, columns: Sequence[str] = (), *,
-            by_name: bool = False) -> DataFrame:
-    """The rows in the table's columns and types, by Spark's rules of store assignment."""
-    if by_name:
-        columns = [column_named(schema, name, table) for name in rows.columns]
-    targets = [column_named(schema, name, table) for name in columns] or schema.names
-    if len(set(targets)) != len(targets):
-        raise SqlError(f"A column of {table} is named twice: {', '.join(targets)}")
-    if len(targets) != len(rows.columns):
-        raise SqlError(f"{table} takes {len(targets)} values per row, but {len(rows.columns)} are given",
-                       why=f"the columns are {', '.join(targets)}", todo="name the columns: INSERT INTO t (a, b) …")
-    given = dict(zip(targets, rows.schema.fields, strict=True))
-    unique = rows.toDF(*[f"c{i}" for i in range(len(targets))])
-    exprs = []
-    for field in schema.fields:
-        kind = sql_type(field.dataType)
-        if field.name in given:
-            check_assignable(table, field.name, given[field.name].dataType, field.dataType)
-            exprs.append(f"CAST(c{targets.index(field.name)} AS {kind}) AS {quote(field.name)}")
-        else:
-            exprs.append(f"CAST(NULL AS {kind}) AS {quote(field.name)}")
-    return unique.selectExpr(*exprs)
 
 
 def insert_rows(spark_rows: DataFrame, statement: Insert, schema: StructType, table: str) -> DataFrame:
@@ -62,8 +27,9 @@ def delete_edits(rows: DataFrame, statement: Delete, schema: StructType) -> Data
     found = rows.alias(statement.alias)
     if statement.where is not None:
         found = found.where(statement.where)
-    return found.selectExpr(FILE, POSITION, f"{_struct(schema)} AS {BEFORE}", f"{_nulls(schema)} AS {AFTER}",
-                            f"'{DELETE}' AS {KIND}")
+    return found.selectExpr(
+        FILE, POSITION, f"{_struct(schema)} AS {BEFORE}", f"{_nulls(schema)} AS {AFTER}", f"'{DELETE}' AS {KIND}"
+    )
 
 
 def update_edits(rows: DataFrame, statement: Update, schema: StructType, table: str) -> DataFrame:
@@ -74,10 +40,12 @@ def update_edits(rows: DataFrame, statement: Update, schema: StructType, table: 
     kinds = found.selectExpr(*[f"{text} AS {quote(name)}" for name, text in values.items()]).schema
     for name in values:
         check_assignable(table, name, kinds[name].dataType, schema[name].dataType)
-    after = _struct(schema, {name: f"CAST({text} AS {sql_type(schema[name].dataType)})"
-                             for name, text in values.items()})
-    return found.selectExpr(FILE, POSITION, f"{_struct(schema)} AS {BEFORE}", f"{after} AS {AFTER}",
-                            f"'{UPDATE}' AS {KIND}").where(_differs(schema, list(values)))
+    after = _struct(
+        schema, {name: f"CAST({text} AS {sql_type(schema[name].dataType)})" for name, text in values.items()}
+    )
+    return found.selectExpr(
+        FILE, POSITION, f"{_struct(schema)} AS {BEFORE}", f"{after} AS {AFTER}", f"'{UPDATE}' AS {KIND}"
+    ).where(differs(schema, list(values), BEFORE, AFTER))
 
 
 def merge_edits(rows: DataFrame, statement: Merge, schema: StructType, table: str) -> DataFrame:
@@ -86,8 +54,10 @@ def merge_edits(rows: DataFrame, statement: Merge, schema: StructType, table: st
     target, source = quote(statement.alias), quote(statement.source_alias)
     join = "FULL" if any(c.matched == "target" for c in statement.clauses) else "RIGHT"
     with relation(spark, rows) as base:
-        joined = (f"{quote(base)} AS {target} {join} JOIN (SELECT *, true AS {_SOURCE} FROM {statement.source}) "
-                  f"AS {source} ON {statement.condition}")
+        joined = (
+            f"{quote(base)} AS {target} {join} JOIN (SELECT *, true AS {_SOURCE} FROM {statement.source}) "
+            f"AS {source} ON {statement.condition}"
+        )
         given = spark.sql(f"SELECT * FROM {statement.source}").columns
         cases = []
         for clause in statement.clauses:
@@ -97,27 +67,25 @@ def merge_edits(rows: DataFrame, statement: Merge, schema: StructType, table: st
                 kinds = spark.sql(f"SELECT {picked} FROM {joined}").schema
                 for name in values:
                     check_assignable(table, name, kinds[name].dataType, schema[name].dataType)
-            cases.append(f"WHEN {_applies(clause, target, source)} THEN "
-                         f"{_merge_result(clause, values, schema, target)}")
+            cases.append(
+                f"WHEN {_applies(clause, target, source)} THEN {_merge_result(clause, values, schema, target)}"
+            )
         result = spark.sql(
             f"SELECT {target}.{FILE}, {target}.{POSITION}, {_struct(schema, prefix=target)} AS {BEFORE}, "
-            f"CASE {' '.join(cases)} END AS {AFTER} FROM {joined}")
+            f"CASE {' '.join(cases)} END AS {AFTER} FROM {joined}"
+        )
     after = f"struct({', '.join(f'{AFTER}.{quote(c)}' for c in schema.names)})"
     edits = result.where(f"{AFTER} IS NOT NULL").selectExpr(
-        FILE, POSITION, BEFORE, f"{after} AS {AFTER}", f"{AFTER}.{KIND} AS {KIND}")
-    return edits.where(f"{KIND} <> '{UPDATE}' OR {_differs(schema, schema.names)}")
+        FILE, POSITION, BEFORE, f"{after} AS {AFTER}", f"{AFTER}.{KIND} AS {KIND}"
+    )
+    return edits.where(f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}")
 
 
 def upsert_edits(rows: DataFrame, source: DataFrame, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL."""
-    flagged = DELETE_FLAG in source.columns
-    flags = source if flagged else source.selectExpr("*", f"false AS {DELETE_FLAG}")
-    names = [column_named(schema, name, table) for name in source.columns if name != DELETE_FLAG]
-    if missing := [name for name in schema.names if name not in names]:
-        raise SqlError(f"The rows to merge into {table} lack {', '.join(missing)}")
     keys = [column_named(schema, name, table) for name in on]
     spark = rows.sparkSession
-    with relation(spark, rows) as base, relation(spark, flags) as new:
+    with relation(spark, rows) as base, relation(spark, merge_source(source, schema, table)) as new:
         condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
         casts = {c: f"CAST(s.{quote(c)} AS {sql_type(schema[c].dataType)})" for c in schema.names}
         joined = spark.sql(
@@ -125,8 +93,11 @@ def upsert_edits(rows: DataFrame, source: DataFrame, on: Sequence[str], schema: 
             f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
             f"CASE WHEN s.{DELETE_FLAG} AND t.{FILE} IS NOT NULL THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
             f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND} "
-            f"FROM {quote(base)} AS t RIGHT JOIN {quote(new)} AS s ON {condition}")
-    return joined.where(f"{KIND} <> '{UPDATE}' OR ({_differs(schema, schema.names)})").where(f"{KIND} IS NOT NULL")
+            f"FROM {quote(base)} AS t RIGHT JOIN {quote(new)} AS s ON {condition}"
+        )
+    return joined.where(f"{KIND} <> '{UPDATE}' OR ({differs(schema, schema.names, BEFORE, AFTER)})").where(
+        f"{KIND} IS NOT NULL"
+    )
 
 
 def _values(assignments: Sequence[tuple[str, str]], schema: StructType, table: str) -> dict[str, str]:
@@ -136,21 +107,28 @@ def _values(assignments: Sequence[tuple[str, str]], schema: StructType, table: s
     return values
 
 
-def _merge_values(clause: When, schema: StructType, table: str, statement: Merge,
-                  given: Sequence[str]) -> dict[str, str]:
+def _merge_values(
+    clause: When, schema: StructType, table: str, statement: Merge, given: Sequence[str]
+) -> dict[str, str]:
     if clause.assignments is not None:
         return _values(clause.assignments, schema, table)
     by_fold = {name.casefold(): name for name in given}
     if missing := [name for name in schema.names if name.casefold() not in by_fold]:
-        raise SqlError(f"The source of MERGE lacks {', '.join(missing)}", why=f"{clause.action.upper()} * takes every "
-                       f"column of {table} from the source by its name", todo="name the columns in the clause")
+        raise SqlError(
+            f"The source of MERGE lacks {', '.join(missing)}",
+            why=f"{clause.action.upper()} * takes every column of {table} from the source by its name",
+            todo="name the columns in the clause",
+        )
     source = quote(statement.source_alias)
     return {name: f"{source}.{quote(by_fold[name.casefold()])}" for name in schema.names}
 
 
 def _applies(clause: When, target: str, source: str) -> str:
-    there = {"both": f"{target}.{FILE} IS NOT NULL AND {source}.{_SOURCE}",
-             "source": f"{target}.{FILE} IS NULL", "target": f"{source}.{_SOURCE} IS NULL"}[clause.matched]
+    there = {
+        "both": f"{target}.{FILE} IS NOT NULL AND {source}.{_SOURCE}",
+        "source": f"{target}.{FILE} IS NULL",
+        "target": f"{source}.{_SOURCE} IS NULL",
+    }[clause.matched]
     return f"{there} AND ({clause.condition})" if clause.condition else there
 
 
@@ -172,17 +150,3 @@ def _struct(schema: StructType, values: dict[str, str] | None = None, prefix: st
 
 def _nulls(schema: StructType) -> str:
     return "struct(" + ", ".join(f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema) + ")"
-
-
-def _differs(schema: StructType, columns: Sequence[str]) -> str:
-    """Whether an update changes anything; what cannot be compared counts as changed."""
-    tests = []
-    for name in columns:
-        old, new = f"{BEFORE}.{quote(name)}", f"{AFTER}.{quote(name)}"
-        kind = schema[name].dataType
-        if "map<" in kind.simpleString():
-            return "true"
-        tests.append(f"NOT ({old} <=> {new})")
-        if isinstance(kind, DoubleType | FloatType):  # 0.0 = -0.0, yet they are not the same value
-            tests.append(f"NOT (CAST({old} AS STRING) <=> CAST({new} AS STRING))")
-    return "(" + " OR ".join(tests) + ")"

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from rollview.engine.spark import small_frame
-from rollview.errors import Conflict, NameTaken, SchemaChanged, TableNotFound, nearest
+from rollview.errors import Conflict, NameTaken, Place, SchemaChanged, TableNotFound, Unsupported, nearest
 from rollview.parse.names import Name, quote
 from rollview.parse.table_statements import (
     CreateTable,
@@ -29,19 +29,12 @@ from rollview.parse.table_statements import (
     TableStatement,
     Update,
 )
+from rollview.parse.tokens import SqlTokens
+from rollview.store.embedded.checks import check_key, check_not_null, check_schema
 from rollview.store.embedded.edits import FILE, POSITION, Rewrite, located, rewrite
 from rollview.store.embedded.files import CHANGE_FOLDER, delete_files, write_frame
 from rollview.store.embedded.log import Log, Overtaken, Snapshot, gone, metadata_action, protocol_action
-from rollview.store.embedded.rows import check_key, check_not_null, check_schema, column_named
-from rollview.store.embedded.statements import (
-    aligned,
-    delete_edits,
-    insert_rows,
-    merge_edits,
-    sql_type,
-    update_edits,
-    upsert_edits,
-)
+from rollview.store.embedded.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -49,15 +42,19 @@ from rollview.store.protocol import (
     DELETE,
     INSERT,
     KEY_PROPERTY,
+    NO_STAMP,
     Commit,
     Identity,
     Stamp,
+    no_such_commit,
 )
+from rollview.store.rows import aligned, column_named, sql_type
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 T = TypeVar("T")
 
 _TRIES = 30
+_NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE", "VACUUM"}
 
 
 class EmbeddedStore:
@@ -133,8 +130,11 @@ class EmbeddedStore:
         full = [str(snapshot.root / path) for path in paths]
         for path in full:
             if not os.path.exists(path):
-                raise gone(str(table_of(snapshot.root.name)), snapshot.version,
-                           f"its file {Path(path).name} has been vacuumed away")
+                raise gone(
+                    str(table_of(snapshot.root.name)),
+                    snapshot.version,
+                    f"its file {Path(path).name} has been vacuumed away",
+                )
         reader = self.spark.read.schema(schema)
         if snapshot.partitions:
             reader = reader.option("basePath", str(base))
@@ -179,26 +179,39 @@ class EmbeddedStore:
             whole = whole.unionAll(part)
         return whole
 
-    def _changed(self, snapshot: Snapshot, base: Path, versions: Mapping[str, int], schema: StructType, kind: str,
-                 times: Mapping[int, datetime]) -> DataFrame | None:
+    def _changed(
+        self,
+        snapshot: Snapshot,
+        base: Path,
+        versions: Mapping[str, int],
+        schema: StructType,
+        kind: str,
+        times: Mapping[int, datetime],
+    ) -> DataFrame | None:
         """The rows of changed files, with the commit that each file belongs to."""
         if not versions:
             return None
         rows = self._frame(snapshot, base, list(versions), schema)
         by_file = ", ".join(
             f"('{Path(path).name}', {version}L, timestamp_micros({int(times[version].timestamp() * 1_000_000)}L))"
-            for path, version in versions.items())
+            for path, version in versions.items()
+        )
         commits = self.spark.sql(f"SELECT * FROM VALUES {by_file} AS c(__rv_name, {COMMIT_VERSION}, {COMMIT_TIME})")
         names = [quote(name) for name in snapshot.schema.names]
         placed = rows.selectExpr(*names, f"{kind} AS {CHANGE_TYPE}", "_metadata.file_name AS __rv_name")
         return placed.join(commits.hint("broadcast"), "__rv_name").drop("__rv_name")
 
-    def last_commit(self, table: str) -> Commit:
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
         log = self._log(table)
         latest = log.latest()
         if latest is None:
             raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
-        return log.info(latest)
+        if having is None:
+            return log.info(latest)
+        for version in range(latest, log.oldest() - 1, -1):
+            if having in (commit := log.info(version)).metadata:
+                return commit
+        raise no_such_commit(table, having)
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
         names = self.tables() if tables is None else tables
@@ -207,13 +220,22 @@ class EmbeddedStore:
 
     # writing
 
-    def create(self, table: str, rows: DataFrame | StructType, *, key: Sequence[str] = (),
-               properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
+    def create(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         log = self._log(table)
         if log.exists():
-            raise NameTaken(f"There is a table named {table} already",
-                            todo="choose another name, or drop it first: DROP TABLE " + quote(table))
-        schema = _nullable(rows if isinstance(rows, StructType) else rows.schema, rows)
+            raise NameTaken(
+                f"There is a table named {table} already",
+                todo="choose another name, or drop it first: DROP TABLE " + quote(table),
+            )
+        schema = _declared(rows)
         check_schema(table, schema)
         keys = [column_named(schema, name, table) for name in key]
         settings = dict(properties or {}) | ({KEY_PROPERTY: json.dumps(keys)} if keys else {})
@@ -230,7 +252,7 @@ class EmbeddedStore:
             delete_files(files, log.root)
             raise
 
-    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = Stamp()) -> Commit:
+    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit:
         first = self._snapshot(table)
         return self._append(first, table, aligned(rows, first.schema, table, by_name=True), stamp)
 
@@ -253,8 +275,9 @@ class EmbeddedStore:
             check_not_null(table, snapshot.schema, key, files)
             kept = [snapshot.path(f) for f in snapshot.files]
             check_key(table, key, kept, [snapshot.path(f) for f in files])
-            return self._log(table).commit(snapshot.version + 1, [f.add() for f in files], "WRITE", stamp,
-                                           sum(f.rows for f in files))
+            return self._log(table).commit(
+                snapshot.version + 1, [f.add() for f in files], "WRITE", stamp, sum(f.rows for f in files)
+            )
 
         try:
             return self._repeat(table, attempt)
@@ -262,14 +285,15 @@ class EmbeddedStore:
             delete_files(files, first.root)
             raise
 
-    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = Stamp()) -> Commit:
+    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
         def edits(snapshot: Snapshot) -> DataFrame:
             return upsert_edits(self._located(snapshot), source, on, snapshot.schema, table)
 
         return self._edit(table, edits, "MERGE", stamp)[0]
 
-    def _edit(self, table: str, edits: Callable[[Snapshot], DataFrame], operation: str,
-              stamp: Stamp = Stamp()) -> tuple[Commit, Rewrite | None]:
+    def _edit(
+        self, table: str, edits: Callable[[Snapshot], DataFrame], operation: str, stamp: Stamp = NO_STAMP
+    ) -> tuple[Commit, Rewrite | None]:
         """Evaluates the edits against the newest version and commits them; again if another writer was faster."""
 
         def attempt(snapshot: Snapshot) -> tuple[Commit, Rewrite | None]:
@@ -288,15 +312,22 @@ class EmbeddedStore:
 
         return self._repeat(table, attempt)
 
-    def replace(self, table: str, rows: DataFrame, *, key: Sequence[str] | None = None,
-                properties: Mapping[str, str] | None = None, stamp: Stamp = Stamp()) -> Commit:
+    def replace(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         first = self._snapshot(table)
         if self._repeated(first, stamp):
             return self.last_commit(table)
         first.check_writable()
-        schema = _nullable(rows.schema, rows)
+        schema = _declared(rows)
         check_schema(table, schema)
-        files = write_frame(rows, first.root)
+        files = [] if isinstance(rows, StructType) else write_frame(rows, first.root)
 
         def attempt(snapshot: Snapshot) -> Commit:
             if self._repeated(snapshot, stamp):
@@ -340,8 +371,10 @@ class EmbeddedStore:
                 return attempt(snapshot)
             except Overtaken:
                 time.sleep(random.uniform(0, 0.02 * min(number + 1, 10)))
-        raise Conflict(f"{table} was changed by other writers {_TRIES} times while this write was prepared",
-                       todo="repeat the statement; nothing was written")
+        raise Conflict(
+            f"{table} was changed by other writers {_TRIES} times while this write was prepared",
+            todo="repeat the statement; nothing was written",
+        )
 
     # SQL
 
@@ -358,7 +391,8 @@ class EmbeddedStore:
 
     def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
         self.read(state).selectExpr(*[f"{quote(a)} AS {quote(b)}" for a, b in columns]).createOrReplaceTempView(
-            quote(view))
+            quote(view)
+        )
 
     def unpublish_view(self, view: str) -> None:
         self._forget(view)
@@ -400,37 +434,47 @@ class EmbeddedStore:
         assert done is not None
         return _outcome(self.spark, inserted=done.inserted, updated=done.updated, deleted=done.deleted)
 
-    def _declared(self, columns: str) -> StructType:
-        return self.spark.createDataFrame([], columns).schema
-
     def _run_create(self, statement: CreateTable) -> DataFrame:
         table = self.canonical(statement.name)
-        if self.exists(table):
-            if statement.if_not_exists:
-                return _outcome(self.spark)
-            if statement.or_replace:
-                rows = self.spark.sql(statement.query) if statement.query else _empty(
-                    self.spark, self._declared(statement.columns))
-                return _outcome(self.spark, inserted=self.replace(
-                    table, rows, key=statement.key, properties=statement.properties).rows)
-        shape = self.spark.sql(statement.query) if statement.query else self._declared(statement.columns)
+        exists = self.exists(table)
+        if exists and statement.if_not_exists:
+            return _outcome(self.spark)
+        rows: DataFrame | StructType
+        if statement.query is not None:
+            rows = self.spark.sql(statement.query)
+        else:
+            rows = self.spark.createDataFrame([], statement.columns).schema
         properties = dict(statement.properties) | ({"comment": statement.comment} if statement.comment else {})
-        return _outcome(self.spark, inserted=self.create(table, shape, key=statement.key, properties=properties).rows)
+        write = self.replace if exists and statement.or_replace else self.create
+        return _outcome(self.spark, inserted=write(table, rows, key=statement.key, properties=properties).rows)
+
+    def pass_on(self, sql: str) -> DataFrame:
+        verb = next(iter(SqlTokens.of(sql).tokens)).text.upper()
+        if verb in _NOT_HERE:
+            raise Unsupported(
+                f"The embedded store has no {verb}",
+                where=Place.find(sql, verb),
+                todo="it runs CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP; for others open the "
+                "warehouse with rollview.connect(folder, store='delta')",
+            )
+        return self.spark.sql(sql)
 
 
 def _key(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
 
 
-def _nullable(schema: StructType, rows: DataFrame | StructType) -> StructType:
-    """Columns computed by a query may hold NULL whatever Spark inferred; declared columns are as declared."""
+def _declared(rows: DataFrame | StructType) -> StructType:
+    """The schema of a new table. What a query computes may be NULL, whatever Spark inferred for these very rows."""
     if isinstance(rows, StructType):
-        return schema
-    return StructType([StructField(f.name, f.dataType, True) for f in schema.fields])
+        return rows
+    return StructType([StructField(field.name, field.dataType, True) for field in rows.schema.fields])
 
 
 def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
-    return spark.range(0).selectExpr(*[f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields])
+    return spark.range(0).selectExpr(
+        *[f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields]
+    )
 
 
 def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:

@@ -1,0 +1,10 @@
+"""Measurements. One file per suite; each returns a report whose figures stand beside the rows read and written."""
+
+from collections.abc import Callable
+
+from rollview.bench import no_op
+from rollview.bench.report import Report
+
+SUITES: dict[str, Callable[[], Report]] = {"no-op": no_op.run}
+
+__all__ = ["SUITES", "Report"]

@@ -1,0 +1,1 @@
+"""The command ``rollview``: it mirrors the library."""

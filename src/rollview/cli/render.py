@@ -1,0 +1,150 @@
+"""How the command line shows things: tables and colours on a terminal, plain text in a pipe, JSON for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import decimal
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rollview.errors import InternalError, NotIncremental, RollviewError
+
+#: Exit codes that scripts can trust.
+OK, MISTAKE, USAGE, DIFFERENT, NOT_INCREMENTAL, BUG = 0, 1, 2, 3, 4, 70
+
+_LONGEST = 1000
+
+
+def exit_code(error: RollviewError) -> int:
+    if isinstance(error, InternalError):
+        return BUG
+    return NOT_INCREMENTAL if isinstance(error, NotIncremental) else MISTAKE
+
+
+class Screen:
+    """Where a command writes: results to stdout, progress and errors to stderr."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.out = _console(sys.stdout)
+        self.err = _console(sys.stderr)
+
+    def emit(self, value: Any) -> None:
+        """One JSON document on stdout."""
+        print(json.dumps(value, default=_plain, ensure_ascii=False))
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
+        table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", pad_edge=False)
+        numeric = [
+            all(isinstance(row[i], int | float | decimal.Decimal | None) for row in rows) and bool(rows)
+            for i in range(len(columns))
+        ]
+        for name, right in zip(columns, numeric, strict=True):
+            table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*[Text(_cell(value)) if not isinstance(value, Text) else value for value in row])
+        self.out.print(table)
+
+    def frame(self, frame: DataFrame, limit: int) -> None:
+        """The rows of a query, up to a limit that is said."""
+        rows = frame.limit(limit + 1).collect() if frame.columns else []
+        cut = len(rows) > limit
+        if self.as_json:
+            self.emit(
+                {
+                    "columns": frame.columns,
+                    "rows": [row.asDict(recursive=True) for row in rows[:limit]],
+                    "truncated": cut,
+                }
+            )
+            return
+        if frame.columns == ["plan"] and len(rows) == 1:
+            self.out.print(Text(rows[0][0]))
+            return
+        if frame.columns:
+            self.table(frame.columns, [tuple(row) for row in rows[:limit]])
+            self.out.print(
+                f"{limit} rows shown, there are more (--limit)"
+                if cut
+                else f"{len(rows)} row{'' if len(rows) == 1 else 's'}",
+                style="dim",
+                highlight=False,
+            )
+
+    def error(self, error: RollviewError) -> None:
+        if self.as_json:
+            self.emit(
+                {
+                    "error": error.code,
+                    "what": error.what,
+                    "why": error.why,
+                    "todo": error.todo,
+                    "sql": error.where.sql if error.where else None,
+                    "span": [error.where.start, error.where.stop] if error.where else None,
+                }
+            )
+            return
+        kind = {BUG: "bug in rollview", NOT_INCREMENTAL: "not incremental"}.get(exit_code(error), "error")
+        text = Text.assemble((f"{kind}: ", "bold red"), error.what)
+        if error.where is not None and (lines := error.where.underlined()):
+            text.append("\n" + lines, style="cyan")
+        if error.why:
+            text.append(f"\nWhy: {error.why}")
+        if error.todo:
+            text.append(f"\nWhat to do: {error.todo}", style="green")
+        self.err.print(text, soft_wrap=True)
+
+    @contextlib.contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Shows that something is under way: a spinner on a terminal, one line in a pipe if it takes over 2 seconds."""
+        begin = time.monotonic()
+        if self.err.is_terminal and not self.as_json:
+            with self.err.status(f"{what} …"):
+                yield
+            return
+        yield
+        if (spent := time.monotonic() - begin) > 2 and not self.as_json:
+            self.err.print(f"{what}: {spent:.1f} s", highlight=False)
+
+
+def _console(stream: Any) -> Console:
+    """Rich's console; in a pipe without colours and without a line width."""
+    if stream.isatty():
+        return Console(file=stream)
+    width = int(os.environ.get("COLUMNS", "0")) or 10_000
+    return Console(file=stream, width=width, color_system=None, force_terminal=False)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k}: {v}" for k, v in value.items())
+    text = str(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, datetime.datetime | datetime.date):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value)

@@ -1,0 +1,1 @@
+"""Keeping views equal to their queries: definitions, vectors, refreshing, verifying, explaining."""

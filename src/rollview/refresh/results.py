@@ -1,0 +1,76 @@
+"""What the calls of a session return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rollview.refresh.views import Vector
+
+NO_OP, FULL = "no_op", "full"
+
+#: Why a refresh recomputed the whole view: a code for programs, a sentence for people.
+REASONS = {
+    "created": "the view is new",
+    "replaced": "the view's definition was replaced",
+    "requested": "REFRESH … FULL was asked for",
+    "policy": "the view's policy is FULL",
+    "no_delta_rules": "this version of rollview has no delta rules yet, so every change recomputes the view",
+    "table_replaced": "a base table was dropped and made again",
+}
+
+
+@dataclass(frozen=True)
+class RefreshResult:
+    """What a refresh did."""
+
+    view: str
+    strategy: str
+    reason: str | None
+    from_vector: Vector
+    to_vector: Vector
+    rows_read: int
+    rows_written: int
+    seconds: float
+
+    @property
+    def explanation(self) -> str:
+        """The reason as a sentence."""
+        return REASONS.get(self.reason or "", "nothing has changed since the last refresh")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A view compared with its query run from scratch. The samples hold a few of the differing rows."""
+
+    view: str
+    missing: int
+    extra: int
+    missing_sample: tuple[dict[str, Any], ...] = ()
+    extra_sample: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.missing == 0 and self.extra == 0
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@dataclass(frozen=True)
+class ViewStatus:
+    """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
+    None means that the table is gone or was made anew."""
+
+    name: str
+    policy: str
+    vector: Vector
+    behind: dict[str, int | None]
+    last_refresh: datetime
+    last_strategy: str
+    comment: str | None = None
+
+    @property
+    def fresh(self) -> bool:
+        return not self.behind

@@ -1,0 +1,105 @@
+"""Comparing a view with its query run from scratch, both ways, as bags.
+
+Each row of the query counts +1 and each row of the view −1; what does not cancel is missing or extra. DOUBLE and FLOAT
+values count as equal if they agree to nine significant digits, because a sum depends on the order of its terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DoubleType, FloatType
+
+from rollview.engine.spark import spark_errors
+from rollview.refresh.results import Verification
+from rollview.refresh.run import frame_of, query_at
+from rollview.refresh.views import Catalog
+
+#: So many rows that differ after rounding are compared one by one; more are plainly different.
+_PAIRED = 10_000
+_SAMPLE = 5
+_TOLERANCE = 1e-8
+
+
+def verify_view(spark: SparkSession, catalog: Catalog, name: str) -> Verification:
+    """Compares a view with its query over the vector that the view reflects."""
+    view = catalog.get(name)
+    with spark_errors(view.query):
+        fresh = query_at(spark, catalog, view, catalog.reflected(view).vector)
+        return compare(name, fresh, frame_of(catalog, name))
+
+
+def compare(name: str, fresh: DataFrame, stored: DataFrame) -> Verification:
+    """What of ``fresh`` is missing in ``stored``, and what ``stored`` has beyond it."""
+    names = fresh.columns
+    floats = [isinstance(field.dataType, DoubleType | FloatType) for field in fresh.schema.fields]
+    columns = [f"c{i}" for i in range(len(names))]
+    signed = _rounded(fresh, floats, 1).unionAll(_rounded(stored, floats, -1))
+    differing = signed.groupBy(*columns).agg({"w": "sum"}).where("`sum(w)` <> 0")
+    rows = [tuple(row) for row in differing.limit(_PAIRED + 1).collect()]
+    missing = [(row[:-1], row[-1]) for row in rows if row[-1] > 0]
+    extra = [(row[:-1], -row[-1]) for row in rows if row[-1] < 0]
+    if len(rows) > _PAIRED:
+        totals = differing.selectExpr(
+            "sum(CASE WHEN `sum(w)` > 0 THEN `sum(w)` ELSE 0 END)",
+            "sum(CASE WHEN `sum(w)` < 0 THEN -`sum(w)` ELSE 0 END)",
+        ).collect()[0]
+        return Verification(name, totals[0], totals[1], _sample(names, missing), _sample(names, extra))
+    if any(floats):
+        missing, extra = _cancel(missing, extra, floats)
+    return Verification(
+        name, sum(n for _, n in missing), sum(n for _, n in extra), _sample(names, missing), _sample(names, extra)
+    )
+
+
+def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:
+    plain = frame.toDF(*[f"c{i}" for i in range(len(floats))])
+    exprs = [
+        f"CASE WHEN c{i} IS NULL THEN NULL ELSE CAST(format_string('%.8e', CAST(c{i} AS DOUBLE)) AS DOUBLE) END AS c{i}"
+        if is_float
+        else f"c{i}"
+        for i, is_float in enumerate(floats)
+    ]
+    return plain.selectExpr(*exprs, f"CAST({weight} AS BIGINT) AS w")
+
+
+Weighted = tuple[tuple[Any, ...], int]
+
+
+def _cancel(
+    missing: list[Weighted], extra: list[Weighted], floats: Sequence[bool]
+) -> tuple[list[Weighted], list[Weighted]]:
+    """Takes out pairs that differ only in how a float fell on either side of a rounding step."""
+    left: dict[str, list[list[Any]]] = {}
+    for row, count in extra:
+        left.setdefault(_exact(row, floats), []).append([row, count])
+    remaining: list[Weighted] = []
+    for row, count in missing:
+        for candidate in left.get(_exact(row, floats), []):
+            if count and candidate[1] and _close(row, candidate[0], floats):
+                cancelled = min(count, candidate[1])
+                count -= cancelled
+                candidate[1] -= cancelled
+        if count:
+            remaining.append((row, count))
+    return remaining, [(row, count) for group in left.values() for row, count in group if count]
+
+
+def _exact(row: tuple[Any, ...], floats: Sequence[bool]) -> str:
+    return repr([value for value, is_float in zip(row, floats, strict=True) if not is_float])
+
+
+def _close(a: tuple[Any, ...], b: tuple[Any, ...], floats: Sequence[bool]) -> bool:
+    for x, y, is_float in zip(a, b, floats, strict=True):
+        if not is_float or x == y:
+            continue
+        if x is None or y is None or not math.isclose(x, y, rel_tol=_TOLERANCE):
+            return False
+    return True
+
+
+def _sample(names: Sequence[str], rows: list[Weighted]) -> tuple[dict[str, Any], ...]:
+    return tuple(dict(zip(names, row, strict=True)) for row, _ in rows[:_SAMPLE])

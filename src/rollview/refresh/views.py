@@ -1,0 +1,153 @@
+"""What a view is: its definition, kept in its state table, and the vector that the state shows.
+
+There is no catalog beside the views themselves. The definition is a property of the state table, the reflected vector
+is metadata of the commit that wrote the rows; so whatever crashes, the two agree with the data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from rollview.errors import InternalError, ViewNotFound, nearest
+from rollview.parse.names import Name
+from rollview.parse.view_statements import Policy
+from rollview.store.protocol import Identity, Store
+
+#: The name of a view's state table is the view's name after this.
+STATE_PREFIX = "__rollview__"
+
+DEFINITION = "rollview.view"
+VECTOR = "rollview.vector"
+
+#: One version for each base table of a view.
+Vector = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the query, and the column of the state table that holds it."""
+
+    name: str
+    stored: str
+    type: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A view's definition. ``sources`` says what each table name in the query means."""
+
+    name: str
+    id: str
+    query: str
+    policy: Policy
+    comment: str | None
+    columns: tuple[Column, ...]
+    sources: Mapping[Name, str]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables and views that the query reads, each once."""
+        return sorted(set(self.sources.values()))
+
+    def to_json(self) -> str:
+        fields = asdict(self) | {
+            "policy": self.policy.value,
+            "sources": [[list(k), v] for k, v in self.sources.items()],
+        }
+        return json.dumps(fields, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> View:
+        fields = json.loads(text)
+        fields["policy"] = Policy(fields["policy"])
+        fields["columns"] = tuple(Column(**column) for column in fields["columns"])
+        fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
+        return View(**fields)
+
+
+@dataclass(frozen=True)
+class Reflected:
+    """What the stored view shows: the newest commit that a refresh made, and its vector."""
+
+    vector: Mapping[str, Identity]
+    sequence: int
+    strategy: str
+    time: datetime
+
+    def versions(self) -> Vector:
+        return {table: identity.version for table, identity in self.vector.items()}
+
+
+def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str) -> dict[str, object]:
+    """What a refresh writes into its commit."""
+    positions = {table: [identity.table_id, identity.version] for table, identity in vector.items()}
+    return {VECTOR: positions, "rollview.sequence": sequence, "rollview.strategy": strategy}
+
+
+def stored_columns(names: list[str], types: list[str]) -> tuple[Column, ...]:
+    """Columns for the state table: under their own names where every reader can take them."""
+    taken = {name.casefold() for name in names if re.fullmatch(r"\w+", name)}
+    columns = []
+    for index, (name, kind) in enumerate(zip(names, types, strict=True)):
+        stored = name
+        if not re.fullmatch(r"\w+", name):
+            stored = next(f"c{index}{'_' * n}" for n in range(9) if f"c{index}{'_' * n}" not in taken)
+            taken.add(stored)
+        columns.append(Column(name, stored, kind))
+    return tuple(columns)
+
+
+class Catalog:
+    """The views of a store, read off their state tables."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def state(self, view: str) -> str:
+        return self.store.companion(view, STATE_PREFIX)
+
+    def has(self, view: str) -> bool:
+        return self.store.exists(self.state(view))
+
+    def names(self) -> list[str]:
+        found = []
+        for table in self.store.tables():
+            space, _, last = table.rpartition(".") if not table.startswith("`") else ("", "", table)
+            if last.startswith(STATE_PREFIX):
+                found.append(f"{space}{'.' if space else ''}{last[len(STATE_PREFIX) :]}")
+        return found
+
+    def get(self, view: str) -> View:
+        if not self.has(view):
+            todo = nearest(view, self.names())
+            if self.store.exists(view):
+                todo = f"{view} is a table, not a materialized view"
+            raise ViewNotFound(f"There is no materialized view named {view}", todo=todo)
+        text = self.store.properties(self.state(view)).get(DEFINITION)
+        if text is None:
+            raise InternalError(
+                f"The state table {self.state(view)} carries no definition", todo=f"drop it and create {view} again"
+            )
+        return View.from_json(text)
+
+    def all(self) -> list[View]:
+        return [self.get(name) for name in self.names()]
+
+    def reflected(self, view: View) -> Reflected:
+        commit = self.store.last_commit(self.state(view.name), having=VECTOR)
+        vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
+        return Reflected(
+            vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
+        )
+
+    def identity(self, table: str) -> Identity:
+        """The newest version of a table or view."""
+        return self.store.identity(self.state(table) if self.has(table) else table)
+
+    def readers(self, table: str) -> list[str]:
+        """The views that read a table or view."""
+        return [view.name for view in self.all() if table in view.tables]

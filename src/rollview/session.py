@@ -1,0 +1,235 @@
+"""Rollview: what a user calls. Everything is delegated to the rooms that do it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rollview.engine.local import local_session, require_delta
+from rollview.engine.spark import small_frame, spark_errors
+from rollview.errors import BadName, NameTaken, Place, UserError
+from rollview.parse.names import Name, parse_name, quote
+from rollview.parse.table_statements import (
+    CreateTable,
+    DropTable,
+    Insert,
+    ShowTables,
+    TableStatement,
+    parse_table_statement,
+)
+from rollview.parse.tokens import SqlTokens, split_script
+from rollview.parse.view_statements import (
+    CreateView,
+    DescribeView,
+    DropView,
+    ExplainView,
+    Policy,
+    RefreshView,
+    ShowViews,
+    ViewStatement,
+    parse_view_statement,
+)
+from rollview.refresh.explain import explain_view
+from rollview.refresh.results import RefreshResult, Verification, ViewStatus
+from rollview.refresh.run import create_view, drop_view, frame_of, publish, refresh_view, status
+from rollview.refresh.verify import verify_view
+from rollview.refresh.views import STATE_PREFIX, Catalog
+from rollview.store.delta import DeltaStore
+from rollview.store.embedded import EmbeddedStore
+from rollview.store.protocol import Store
+
+
+def connect(
+    warehouse: str | Path | None = None,
+    *,
+    spark: SparkSession | None = None,
+    store: Literal["embedded", "delta"] | None = None,
+) -> Rollview:
+    """Opens a warehouse.
+
+    - ``connect("./warehouse")``: Delta tables in a folder, on a local Spark; nothing else to install.
+    - ``connect("./warehouse", store="delta")``: the same folder through Spark's own Delta (jars from Maven Central).
+    - ``connect(spark=spark)``: the catalog of an existing session, classic or Connect, that knows Delta.
+
+    With a folder, ``spark`` gives the session to use.
+    """
+    if store not in (None, "embedded", "delta"):
+        raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
+    if warehouse is None:
+        if spark is None:
+            raise UserError(
+                "connect needs a folder or a Spark session",
+                todo="rollview.connect('./warehouse') or rollview.connect(spark=spark)",
+            )
+        if store == "embedded":
+            raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
+        require_delta(spark)
+        return Rollview(spark, DeltaStore(spark))
+    if store == "delta":
+        session = spark or local_session(delta=True)
+        require_delta(session)
+        return Rollview(session, DeltaStore(session, warehouse))
+    session = spark or local_session()
+    return Rollview(session, EmbeddedStore(session, warehouse))
+
+
+class Rollview:
+    """A session: SQL over the store's tables, and the materialized views over them."""
+
+    def __init__(self, spark: SparkSession, store: Store) -> None:
+        self.spark = spark
+        self.store = store
+        self.catalog = Catalog(store)
+
+    def sql(self, text: str) -> DataFrame:
+        """Runs SQL: statements about materialized views, statements that change tables, and anything that Spark knows.
+
+        Several statements are separated by semicolons; the result of the last one is returned.
+        """
+        statements = split_script(text)
+        if not statements:
+            raise UserError("There is no statement in this text")
+        for statement in statements[:-1]:
+            self._run(statement)
+        return self._run(statements[-1])
+
+    def _run(self, sql: str) -> DataFrame:
+        if (about_view := parse_view_statement(sql)) is not None:
+            return self._run_view_statement(about_view)
+        about_table = parse_table_statement(sql)
+        if isinstance(about_table, ShowTables):
+            return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
+        names = {*self.tables(), *self.catalog.names()}
+        with spark_errors(sql, names):
+            if about_table is not None:
+                self._check_target(about_table, sql)
+            words = SqlTokens.of(sql).words()
+            self.store.sync(words)
+            for name in self.catalog.names():
+                if name.rpartition(".")[2] in words or name in words:
+                    publish(self.catalog, self.catalog.get(name))
+            return self.store.pass_on(sql) if about_table is None else self.store.run(about_table, sql)
+
+    def _check_target(self, statement: TableStatement, sql: str) -> None:
+        """Tables are changed by statements, views by refreshes alone."""
+        if isinstance(statement, ShowTables):
+            return
+        parts: Name = statement.name if isinstance(statement, CreateTable | DropTable) else statement.table
+        where = Place.find(sql, parts[-1])
+        if parts[-1].lower().startswith(STATE_PREFIX):
+            raise BadName(
+                f"{parts[-1]} belongs to rollview",
+                where=where,
+                why=f"names that begin with {STATE_PREFIX} are the state tables of views",
+            )
+        name = self.store.canonical(parts)
+        if not self.catalog.has(name):
+            return
+        if isinstance(statement, CreateTable):
+            raise NameTaken(f"{name} is the name of a materialized view", where=where, todo="choose another name")
+        if isinstance(statement, DropTable):
+            raise UserError(
+                f"{name} is a materialized view", where=where, todo=f"use DROP MATERIALIZED VIEW {quote(name)}"
+            )
+        verb = "inserted into" if isinstance(statement, Insert) else "changed"
+        raise UserError(
+            f"{name} is a materialized view and cannot be {verb}",
+            where=where,
+            why="it shows its query's result and changes when its base tables do",
+            todo="change the base tables, then REFRESH MATERIALIZED VIEW " + quote(name),
+        )
+
+    def _run_view_statement(self, statement: ViewStatement) -> DataFrame:
+        if isinstance(statement, ShowViews):
+            return self._status_frame(self.views())
+        if isinstance(statement, CreateView):
+            return self._result_frame(create_view(self.spark, self.catalog, statement))
+        name = self.store.canonical(statement.name)
+        if isinstance(statement, RefreshView):
+            return self._result_frame(refresh_view(self.spark, self.catalog, name, full=statement.full))
+        if isinstance(statement, DropView):
+            if not (statement.if_exists and not self.catalog.has(name)):
+                drop_view(self.catalog, name)
+            return small_frame(self.spark, [[name]], "dropped STRING")
+        if isinstance(statement, DescribeView):
+            columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
+            return small_frame(self.spark, columns, "column STRING, type STRING")
+        assert isinstance(statement, ExplainView)
+        return small_frame(self.spark, [[explain_view(self.catalog, name)]], "plan STRING")
+
+    def create(
+        self,
+        name: str,
+        query: str,
+        *,
+        policy: str | Policy = Policy.AUTO,
+        comment: str | None = None,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+    ) -> RefreshResult:
+        """Makes a materialized view."""
+        return create_view(
+            self.spark,
+            self.catalog,
+            CreateView(parse_name(name), query.strip().rstrip(";"), Policy(policy), comment, or_replace, if_not_exists),
+        )
+
+    def refresh(self, name: str, *, full: bool = False) -> RefreshResult:
+        """Brings a view to the newest versions of its base tables."""
+        return refresh_view(self.spark, self.catalog, self._name(name), full=full)
+
+    def table(self, name: str, version: int | None = None) -> DataFrame:
+        """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
+        return frame_of(self.catalog, self._name(name), version)
+
+    def verify(self, name: str) -> Verification:
+        """Compares a view with its query run from scratch over the versions that the view reflects."""
+        return verify_view(self.spark, self.catalog, self._name(name))
+
+    def explain(self, name: str) -> str:
+        """What a view is, what it reads, and what its next refresh would do."""
+        return explain_view(self.catalog, self._name(name))
+
+    def views(self) -> list[ViewStatus]:
+        """The materialized views and how fresh they are."""
+        return [status(self.catalog, view) for view in self.catalog.all()]
+
+    def tables(self) -> list[str]:
+        """The tables of the store, without the state tables of views."""
+        return [name for name in self.store.tables() if not name.rpartition(".")[2].startswith(STATE_PREFIX)]
+
+    def drop(self, name: str) -> None:
+        """Drops a materialized view that no other view reads."""
+        drop_view(self.catalog, self._name(name))
+
+    def _name(self, name: str) -> str:
+        return self.store.canonical(parse_name(name))
+
+    def _result_frame(self, result: RefreshResult) -> DataFrame:
+        row: list[Any] = [
+            result.view,
+            result.strategy,
+            result.reason,
+            result.rows_read,
+            result.rows_written,
+            result.seconds,
+        ]
+        return small_frame(
+            self.spark,
+            [row],
+            "view STRING, strategy STRING, reason STRING, rows_read BIGINT, rows_written BIGINT, seconds DOUBLE",
+        )
+
+    def _status_frame(self, views: list[ViewStatus]) -> DataFrame:
+        rows = [
+            [v.name, v.policy, v.fresh, v.vector, v.last_refresh.isoformat(timespec="seconds"), v.comment]
+            for v in views
+        ]
+        return small_frame(
+            self.spark,
+            rows,
+            "name STRING, policy STRING, fresh BOOLEAN, vector MAP<STRING, BIGINT>, "
+            "last_refresh STRING, comment STRING",
+        )

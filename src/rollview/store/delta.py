@@ -1,0 +1,495 @@
+"""Delta tables through Spark: the tables of a session's catalog, tables by path, or those of a warehouse folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+
+from rollview.engine.spark import relation, settings, small_frame
+from rollview.errors import BadName, KeyViolated, NameTaken, TableNotFound, VersionGone, nearest
+from rollview.parse.names import Name, parse_name, quote, quote_name
+from rollview.parse.table_statements import (
+    CreateTable,
+    DropTable,
+    Insert,
+    Merge,
+    ShowTables,
+    TableStatement,
+    Update,
+    create_table_sql,
+)
+from rollview.store.protocol import (
+    CHANGE_TYPE,
+    COMMIT_TIME,
+    COMMIT_VERSION,
+    DELETE,
+    DELETE_FLAG,
+    FEED_PROPERTY,
+    INSERT,
+    KEY_PROPERTY,
+    NO_STAMP,
+    Commit,
+    Identity,
+    Stamp,
+    metadata_of,
+    no_such_commit,
+)
+from rollview.store.rows import aligned, check_columns, column_named, differs, key_repeated, merge_source, null_in_key
+from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
+
+_PLAIN = re.compile(r"\w+", re.ASCII)
+
+
+class ChangeFeedOff(UserWarning):
+    """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
+
+
+class DeltaStore:
+    """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise.
+
+    With a folder, tables are addressed by their paths, and named in a schema of the session's catalog that stands for
+    the folder. Without one, the session's catalog says what a name means.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str | Path | None = None) -> None:
+        self.spark = spark
+        self.root = None if folder is None else open_warehouse(folder)
+        if self.root is not None:
+            self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
+            spark.sql(f"USE {self._space}")
+
+    # names
+
+    def canonical(self, name: Name) -> str:
+        """``table`` in schema default, ``schema.table`` elsewhere, the catalog before it if it is another one."""
+        if self.root is not None:
+            if len(name) == 2 and name[0] == self._space:
+                name = name[1:]
+            return flat_name(name)
+        if name[0].lower() == "delta" and len(name) == 2:
+            return quote_name(name)
+        catalog, schema = self.spark.catalog.currentCatalog(), self.spark.catalog.currentDatabase()
+        full = (catalog, schema)[: max(0, 3 - len(name))] + tuple(name)
+        for part in full:
+            if not _PLAIN.fullmatch(part):
+                raise BadName(
+                    f"{part!r} cannot be a name in Spark's catalog",
+                    why="the catalog takes letters, digits and _ only",
+                    todo="choose another name",
+                )
+        short = full[2:] if full[:2] == ("spark_catalog", "default") else full[full[0] == "spark_catalog" :]
+        return ".".join(short).lower()
+
+    def sql_name(self, table: str) -> str:
+        if self.root is not None:
+            return f"delta.{quote(str(self._path(table)))}"
+        if table.startswith("`"):
+            return table
+        parts = tuple(table.split("."))
+        return quote_name(("spark_catalog", "default")[: 3 - len(parts)] + parts)
+
+    def _path(self, table: str) -> Path:
+        assert self.root is not None
+        return self.root / folder_of(table)
+
+    def companion(self, table: str, prefix: str) -> str:
+        if self.root is not None:
+            return prefix + table
+        *space, last = parse_name(table)
+        return ".".join([*space, prefix + last])
+
+    def tables(self) -> list[str]:
+        if self.root is not None:
+            found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
+            return sorted(table for table in found if table is not None)
+        listed = self.spark.sql("SHOW SCHEMAS").collect()
+        rows = [row for space in listed for row in self.spark.sql(f"SHOW TABLES IN {quote(space[0])}").collect()]
+        return sorted({self.canonical((row["namespace"], row["tableName"])) for row in rows if not row["isTemporary"]})
+
+    def exists(self, table: str) -> bool:
+        if self.root is not None:
+            return (self._path(table) / "_delta_log").is_dir()
+        if table.startswith("`"):
+            with contextlib.suppress(PySparkException):
+                return bool(self._detail(table))
+            return False
+        return self.spark.catalog.tableExists(self.sql_name(table))
+
+    def _require(self, table: str) -> str:
+        """The table's name in SQL. Raises TableNotFound."""
+        if not self.exists(table):
+            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+        return self.sql_name(table)
+
+    # reading
+
+    def _detail(self, table: str) -> Row:
+        return self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]
+
+    def identity(self, table: str) -> Identity:
+        self._require(table)
+        return Identity(str(self._detail(table)["id"]), self.version(table))
+
+    def version(self, table: str) -> int:
+        return self.last_commit(table).version
+
+    def schema(self, table: str, version: int | None = None) -> StructType:
+        return self.read(table, version).schema
+
+    def key(self, table: str) -> tuple[str, ...]:
+        return tuple(json.loads(self.properties(table).get(KEY_PROPERTY, "[]")))
+
+    def properties(self, table: str) -> Mapping[str, str]:
+        self._require(table)
+        return dict(self._detail(table)["properties"])
+
+    def count(self, table: str, version: int | None = None) -> int:
+        return self.read(table, version).count()
+
+    def read(self, table: str, version: int | None = None) -> DataFrame:
+        name = self._require(table)
+        if version is None:
+            return self.spark.sql(f"SELECT * FROM {name}")
+        with _gone(table, version):
+            return self.spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+
+    def changes(self, table: str, after: int, upto: int) -> DataFrame:
+        name = self._require(table)
+        if after >= upto:
+            return self._no_changes(table, upto)
+        if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
+            reader = self.spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
+            try:
+                with _gone(table, after + 1):
+                    feed = reader.option("endingVersion", upto).table(name)
+                    self._probe(feed)
+                    return feed
+            except PySparkException as error:
+                if "CHANGE_DATA" not in (error.getCondition() or "").upper():
+                    raise
+        return self._compare(table, after, upto)
+
+    def _probe(self, feed: DataFrame) -> None:
+        """Delta says only when a feed is planned that part of it was never recorded."""
+        feed.isEmpty()
+
+    def _no_changes(self, table: str, version: int) -> DataFrame:
+        return (
+            self.read(table, version)
+            .where("false")
+            .selectExpr(
+                "*",
+                f"CAST(NULL AS STRING) AS {CHANGE_TYPE}",
+                f"CAST(NULL AS BIGINT) AS {COMMIT_VERSION}",
+                f"CAST(NULL AS TIMESTAMP) AS {COMMIT_TIME}",
+            )
+        )
+
+    def _compare(self, table: str, after: int, upto: int) -> DataFrame:
+        """The net change between two versions, as rows deleted and inserted at the later one."""
+        warnings.warn(
+            f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "
+            f"Switch it on with ALTER TABLE {self.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)",
+            ChangeFeedOff,
+            stacklevel=3,
+        )
+        new = self.read(table, upto)
+        old = new.where("false") if after < 0 else self.read(table, after).selectExpr(*[quote(c) for c in new.columns])
+        time = self._history(table).where(f"version = {upto}").collect()[0]["timestamp"]
+        micros = int(time.timestamp() * 1_000_000)
+        parts = [
+            rows.selectExpr(
+                "*",
+                f"'{kind}' AS {CHANGE_TYPE}",
+                f"{upto}L AS {COMMIT_VERSION}",
+                f"timestamp_micros({micros}L) AS {COMMIT_TIME}",
+            )
+            for kind, rows in ((DELETE, old.exceptAll(new)), (INSERT, new.exceptAll(old)))
+        ]
+        return parts[0].unionAll(parts[1])
+
+    def _history(self, table: str, limit: int | None = None) -> DataFrame:
+        return self.spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))
+
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        self._require(table)
+        found = self._history(table, 1).collect()
+        if having is not None and having not in metadata_of(found[0]["userMetadata"]):
+            found = self._history(table).where("userMetadata IS NOT NULL").orderBy("version", ascending=False).collect()
+            found = [row for row in found if having in metadata_of(row["userMetadata"])]
+        if not found:
+            raise no_such_commit(table, having)
+        row = found[0]
+        metrics = row["operationMetrics"] or {}
+        names = (
+            ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+            if row["operation"] == "MERGE"
+            else ("numOutputRows",)
+        )
+        rows = sum(int(metrics[name]) for name in names if name in metrics)
+        time = row["timestamp"]
+        return Commit(
+            row["version"], time.astimezone(timezone.utc), metadata_of(row["userMetadata"]), row["operation"], rows
+        )
+
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        micros = int(time.timestamp() * 1_000_000)
+        found: dict[str, int] = {}
+        for table in self.tables() if tables is None else tables:
+            past = self._history(table).where(f"timestamp <= timestamp_micros({micros}L)").selectExpr("max(version)")
+            version = past.collect()[0][0]
+            if version is not None:
+                found[table] = version
+        return found
+
+    # writing
+
+    @contextlib.contextmanager
+    def _stamped(self, stamp: Stamp) -> Iterator[None]:
+        values = {}
+        if stamp.metadata:
+            values["spark.databricks.delta.commitInfo.userMetadata"] = json.dumps(stamp.metadata, sort_keys=True)
+        if stamp.application is not None:
+            values["spark.databricks.delta.write.txnAppId"] = stamp.application
+            values["spark.databricks.delta.write.txnVersion"] = str(stamp.sequence)
+        with settings(self.spark, values):
+            yield
+
+    def create(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
+        if self.exists(table):
+            raise NameTaken(
+                f"There is a table named {table} already",
+                todo=f"choose another name, or drop it first: DROP TABLE {quote(table)}",
+            )
+        schema = rows if isinstance(rows, StructType) else rows.schema
+        check_columns(table, schema)
+        keys = [column_named(schema, name, table) for name in key]
+        settled = _settings(keys, properties)
+        with self._stamped(stamp):
+            if isinstance(rows, StructType):
+                pairs = ", ".join(f"'{k}' = '{_escape(v)}'" for k, v in settled.items())
+                self.spark.sql(
+                    f"CREATE TABLE {self.sql_name(table)} ({rows.toDDL()}) USING delta TBLPROPERTIES ({pairs})"
+                )
+            else:
+                self._check_key(table, rows, keys, None)
+                writer = rows.writeTo(self.sql_name(table)).using("delta")
+                for name, value in settled.items():
+                    writer = writer.tableProperty(name, value)
+                writer.create()
+        return self.last_commit(table)
+
+    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit:
+        name = self._require(table)
+        fitting = aligned(rows, self.schema(table), table, by_name=True)
+        self._check_key(table, fitting, self.key(table), self.read(table))
+        with self._stamped(stamp):
+            fitting.writeTo(name).append()
+        return self.last_commit(table)
+
+    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
+        name, schema = self._require(table), self.schema(table)
+        columns = [quote(c) for c in schema.names]
+        with self._stamped(stamp), relation(self.spark, merge_source(source, schema, table)) as new:
+            match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
+            self.spark.sql(
+                f"MERGE INTO {name} AS t USING {new} AS s ON {match} "
+                f"WHEN MATCHED AND s.{DELETE_FLAG} THEN DELETE "
+                f"WHEN MATCHED AND {differs(schema, schema.names, 't', 's')} "
+                f"THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)} "
+                f"WHEN NOT MATCHED AND NOT s.{DELETE_FLAG} "
+                f"THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{c}' for c in columns)})"
+            )
+        return self.last_commit(table)
+
+    def replace(
+        self,
+        table: str,
+        rows: DataFrame | StructType,
+        *,
+        key: Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
+        name = self._require(table)
+        if isinstance(rows, StructType):
+            rows = self.spark.createDataFrame([], rows)
+        check_columns(table, rows.schema)
+        keys = self.key(table) if key is None else tuple(column_named(rows.schema, c, table) for c in key)
+        self._check_key(table, rows, keys, None)
+        with self._stamped(stamp):
+            if key is None and properties is None:
+                rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
+            else:
+                kept = {k: v for k, v in self.properties(table).items() if k != KEY_PROPERTY}
+                writer = rows.writeTo(name).using("delta")
+                for setting, value in (kept | _settings(keys, properties)).items():
+                    writer = writer.tableProperty(setting, value)
+                writer.replace()
+        return self.last_commit(table)
+
+    def drop(self, table: str) -> None:
+        name = self._require(table)
+        if self.root is None:
+            self.spark.sql(f"DROP TABLE {name}")
+            return
+        if _PLAIN.fullmatch(table):
+            self.spark.sql(f"DROP TABLE IF EXISTS {self._space}.{quote(table)}")
+        shutil.rmtree(self._path(table), ignore_errors=True)
+
+    def _check_key(self, table: str, rows: DataFrame, key: Sequence[str], old: DataFrame | None) -> None:
+        """Raises KeyViolated if the rows repeat a key among themselves or of the old rows, or lack it."""
+        if not key:
+            return
+        keys = [quote(c) for c in key]
+        fresh = rows.selectExpr(*keys)
+        for column in key:
+            if not fresh.where(f"{quote(column)} IS NULL").isEmpty():
+                raise null_in_key(table, column, "part of the key")
+        whole = fresh if old is None else fresh.unionAll(old.selectExpr(*keys).join(fresh, list(key), "left_semi"))
+        twice = whole.groupBy(*keys).count().where("count > 1").limit(3).collect()
+        if twice:
+            raise key_repeated(table, key, twice)
+
+    # SQL
+
+    def sync(self, words: set[str]) -> None:
+        if self.root is None:
+            return
+        known = {row["tableName"] for row in self.spark.sql(f"SHOW TABLES IN {self._space}").collect()}
+        for table in self.tables():
+            if table not in words or table in known:
+                continue
+            if _PLAIN.fullmatch(table):
+                self.spark.sql(
+                    f"CREATE TABLE {self._space}.{quote(table)} USING delta "
+                    f"LOCATION '{_escape(self._path(table).as_uri())}'"
+                )
+            else:
+                self.read(table).createOrReplaceTempView(quote(table))
+
+    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
+        picked = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in columns)
+        query = f"SELECT {picked} FROM {self.sql_name(state)}"
+        if self.root is None:
+            self.spark.sql(f"CREATE OR REPLACE VIEW {self.sql_name(view)} AS {query}")
+        elif _PLAIN.fullmatch(view):
+            self.spark.sql(f"CREATE OR REPLACE VIEW {self._space}.{quote(view)} AS {query}")
+        else:
+            self.spark.sql(query).createOrReplaceTempView(quote(view))
+
+    def unpublish_view(self, view: str) -> None:
+        if self.root is None:
+            self.spark.sql(f"DROP VIEW IF EXISTS {self.sql_name(view)}")
+        elif _PLAIN.fullmatch(view):
+            self.spark.sql(f"DROP VIEW IF EXISTS {self._space}.{quote(view)}")
+        else:
+            self.spark.catalog.dropTempView(quote(view))
+
+    def pass_on(self, sql: str) -> DataFrame:
+        return self.spark.sql(sql)
+
+    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+        if isinstance(statement, ShowTables):
+            return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
+        if isinstance(statement, CreateTable):
+            return self._run_create(statement)
+        if isinstance(statement, DropTable):
+            table = self.canonical(statement.name)
+            if not (statement.if_exists and not self.exists(table)):
+                self.drop(table)
+            return self.spark.sql("SELECT 0 AS num_affected_rows")
+        table = self.canonical(statement.table)
+        key = self.key(table) if self.exists(table) else ()
+        if key and isinstance(statement, Insert):
+            schema = self.schema(table)
+            rows = aligned(self.spark.sql(statement.query), schema, table, statement.columns, by_name=statement.by_name)
+            self._check_key(table, rows, key, None if statement.overwrite else self.read(table))
+        elif key and (
+            isinstance(statement, Merge) or (isinstance(statement, Update) and self._sets_key(statement, key))
+        ):
+            return self._run_checked(table, key, sql)
+        return self.spark.sql(sql)
+
+    def _sets_key(self, statement: Update, key: Sequence[str]) -> bool:
+        return bool({name.casefold() for name, _ in statement.assignments} & {name.casefold() for name in key})
+
+    def _run_checked(self, table: str, key: Sequence[str], sql: str) -> DataFrame:
+        """Runs a statement that may repeat a key, and takes it back if it did."""
+        before = self.version(table)
+        result = self.spark.sql(sql)
+        after = self.version(table)
+        if after == before:
+            return result
+        try:
+            self._check_key(table, self.read(table), key, None)
+        except KeyViolated:
+            if self.version(table) == before + 1:
+                self.spark.sql(f"RESTORE TABLE {self.sql_name(table)} TO VERSION AS OF {before}")
+            raise
+        return result
+
+    def _run_create(self, statement: CreateTable) -> DataFrame:
+        table = self.canonical(statement.name)
+        if self.root is not None and not _PLAIN.fullmatch(table):
+            raise BadName(
+                f"{table!r} cannot be a table's name in Spark's catalog",
+                why="the catalog takes letters, digits and _ only",
+                todo="choose another name, or use the embedded store",
+            )
+        if self.exists(table) and not (statement.if_not_exists or statement.or_replace):
+            raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
+        shape = (
+            self.spark.sql(statement.query) if statement.query else self.spark.createDataFrame([], statement.columns)
+        )
+        check_columns(table, shape.schema)
+        keys = [column_named(shape.schema, name, table) for name in statement.key]
+        if statement.query:
+            self._check_key(table, shape, keys, None)
+        name = self.sql_name(table) if self.root is None else f"{self._space}.{quote(table)}"
+        return self.spark.sql(create_table_sql(statement, name, _settings(keys, None)))
+
+
+@contextlib.contextmanager
+def _gone(table: str, version: int) -> Iterator[None]:
+    """Delta's words for a version that it no longer has, in ours."""
+    try:
+        yield
+    except PySparkException as error:
+        condition = error.getCondition() or ""
+        if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
+            raise VersionGone(
+                f"Version {version} of {table} is no longer there",
+                why=str(error).split("\n")[0],
+                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+            ) from error
+        raise
+
+
+def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[str, str]:
+    declared = {KEY_PROPERTY: json.dumps(list(key))} if key else {}
+    return {FEED_PROPERTY: "true", **(properties or {}), **declared}
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
