@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version as package_version
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def delta_package() -> str:
     return f"io.delta:delta-spark_{spark}_2.13:{package_version('delta-spark')}"
 
 
-def local_session(*, delta: bool = False, warehouse: Path | None = None) -> SparkSession:
+def local_session(*, delta: bool = False) -> SparkSession:
     """A Spark session on this machine, quiet, with Delta's jars if asked for.
 
     The first call of a process starts Spark; later calls share it, each with settings and temporary views of its own.
@@ -55,14 +55,15 @@ def local_session(*, delta: bool = False, warehouse: Path | None = None) -> Spar
         if delta:
             require_delta(active)
         return active.newSession()
+    settings = DELTA_SETTINGS | {"spark.jars.packages": delta_package()} if delta else {}
+    return start_session(settings)
+
+
+def start_session(settings: Mapping[str, str]) -> SparkSession:
+    """Starts Spark in this process, with these settings over the usual ones."""
     require_java()
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    settings = dict(_SETTINGS)
-    if delta:
-        settings |= DELTA_SETTINGS | {"spark.jars.packages": delta_package()}
-    if warehouse is not None:
-        settings["spark.sql.warehouse.dir"] = warehouse.as_uri()
-    builder = SparkSession.builder.master("local[*]").appName("rollview").config(map=dict(settings))
+    builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:
         with _stderr_to(log):

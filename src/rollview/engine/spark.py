@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -40,24 +40,26 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-@contextlib.contextmanager
-def relation(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
-    """A name by which SQL inside the block can read the frame."""
-    name = f"__rollview_{uuid.uuid4().hex}"
-    frame.createOrReplaceTempView(name)
-    try:
-        yield name
-    finally:
-        spark.catalog.dropTempView(name)
+def sql_over(spark: SparkSession, template: str, **frames: Any) -> DataFrame:
+    """SQL over frames: ``{name}`` in the template stands for a frame. Text of a user goes in through ``verbatim``.
+
+    The frames become part of the plan: what the SQL means does not change when names of the session do.
+    """
+    return spark.sql(template, **frames)
+
+
+def verbatim(text: str) -> str:
+    """A user's text as part of a template."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def run_query(
     spark: SparkSession, sql: str, refs: Sequence[Reference], relations: Mapping[Name, DataFrame]
 ) -> DataFrame:
     """The query, each table that it names replaced by the given relation."""
-    with contextlib.ExitStack() as stack:
-        names = {name: stack.enter_context(relation(spark, frame)) for name, frame in relations.items()}
-        return spark.sql(substitute(sql, refs, names))
+    slots = {name: f"r{i}" for i, name in enumerate(relations)}
+    template = substitute(sql, refs, {name: f"{{{slot}}}" for name, slot in slots.items()}, verbatim)
+    return sql_over(spark, template, **{slots[name]: frame for name, frame in relations.items()})
 
 
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str | StructType) -> DataFrame:

@@ -6,7 +6,7 @@ Spark sees everything else as the user wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -88,13 +88,18 @@ def _reference(sql: str, table: exp.Table) -> Reference:
     return Reference(name, parts[0].meta["start"], parts[-1].meta["end"] + 1, bool(table.alias))
 
 
-def substitute(sql: str, refs: Sequence[Reference], names: Mapping[Name, str]) -> str:
-    """The query with each referenced table replaced by another relation, still called as the query calls it."""
+def substitute(
+    sql: str, refs: Sequence[Reference], relations: Mapping[Name, str], keep: Callable[[str], str] = str
+) -> str:
+    """The query with each referenced table replaced by another relation, still called as the query calls it.
+
+    ``keep`` is applied to the text between.
+    """
     out: list[str] = []
     at = 0
     for ref in refs:
-        out += [sql[at : ref.start], quote(names[ref.name])]
+        out += [keep(sql[at : ref.start]), relations[ref.name]]
         if not ref.aliased:
-            out.append(f" AS {quote(ref.name[-1])}")
+            out.append(keep(f" AS {quote(ref.name[-1])}"))
         at = ref.stop
-    return "".join([*out, sql[at:]])
+    return "".join([*out, keep(sql[at:])])

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.engine.spark import relation, settings, small_frame
+from rollview.engine.spark import settings, small_frame, sql_over, verbatim
 from rollview.errors import BadName, KeyViolated, NameTaken, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.parse.table_statements import (
@@ -310,15 +310,19 @@ class DeltaStore:
     def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
         name, schema = self._require(table), self.schema(table)
         columns = [quote(c) for c in schema.names]
-        with self._stamped(stamp), relation(self.spark, merge_source(source, schema, table)) as new:
-            match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
-            self.spark.sql(
-                f"MERGE INTO {name} AS t USING {new} AS s ON {match} "
-                f"WHEN MATCHED AND s.{DELETE_FLAG} THEN DELETE "
-                f"WHEN MATCHED AND {differs(schema, schema.names, 't', 's')} "
-                f"THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)} "
-                f"WHEN NOT MATCHED AND NOT s.{DELETE_FLAG} "
-                f"THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{c}' for c in columns)})"
+        match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
+        clauses = (
+            f"ON {match} WHEN MATCHED AND s.{DELETE_FLAG} THEN DELETE "
+            f"WHEN MATCHED AND {differs(schema, schema.names, 't', 's')} "
+            f"THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)} "
+            f"WHEN NOT MATCHED AND NOT s.{DELETE_FLAG} "
+            f"THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{c}' for c in columns)})"
+        )
+        with self._stamped(stamp):
+            sql_over(
+                self.spark,
+                f"MERGE INTO {verbatim(name)} AS t USING {{s}} AS s {verbatim(clauses)}",
+                s=merge_source(source, schema, table),
             )
         return self.last_commit(table)
 

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from rollview.engine.spark import relation
 from rollview.errors import AmbiguousMerge
 from rollview.parse.names import quote
 from rollview.store.embedded.checks import check_key, check_not_null
@@ -135,52 +134,37 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
 def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
     """The same by Spark, for edits that would not fit into this process."""
     spark = edits.sparkSession
-    columns = ", ".join(f"r.{quote(c)}" for c in snapshot.schema.names)
-    after = ", ".join(f"{AFTER}.{quote(c)} AS {quote(c)}" for c in snapshot.schema.names)
-    before = ", ".join(f"{BEFORE}.{quote(c)} AS {quote(c)}" for c in snapshot.schema.names)
+    names = snapshot.schema.names
+    kept = [quote(c) for c in names]
+    before, after = ([f"{image}.{quote(c)} AS {quote(c)}" for c in names] for image in (BEFORE, AFTER))
+    counts = {row[0]: row[1] for row in edits.groupBy(KIND).count().collect()}
+    placed = edits.where(f"{FILE} IS NOT NULL")
+    if not placed.groupBy(FILE, POSITION).count().where("count > 1").isEmpty():
+        raise _ambiguous(table)
+    by_path = _files_by_path(snapshot)
+    removed = tuple(by_path[_local(row[0])] for row in placed.select(FILE).distinct().collect())
     added: list[DataFile] = []
     feed: list[DataFile] = []
-    with relation(spark, edits) as e:
-        counts = {row[0]: row[1] for row in spark.sql(f"SELECT {KIND}, count(*) FROM {e} GROUP BY 1").collect()}
-        twice = spark.sql(
-            f"SELECT 1 FROM {e} WHERE {FILE} IS NOT NULL GROUP BY {FILE}, {POSITION} HAVING count(*) > 1 LIMIT 1"
-        ).collect()
-        if twice:
-            raise _ambiguous(table)
-        uris = [row[0] for row in spark.sql(f"SELECT DISTINCT {FILE} FROM {e} WHERE {FILE} IS NOT NULL").collect()]
-        by_uri = _files_by_path(snapshot)
-        removed = tuple(by_uri[_local(uri)] for uri in uris)
-        try:
-            if removed:
-                frame = spark.read.schema(snapshot.schema).parquet(*map(snapshot.path, removed))
-                with relation(spark, located(frame)) as r:
-                    added += write_frame(
-                        spark.sql(
-                            f"SELECT {columns} FROM {r} r LEFT ANTI JOIN {e} e "
-                            f"ON r.{FILE} = e.{FILE} AND r.{POSITION} = e.{POSITION} "
-                            f"UNION ALL SELECT {after} FROM {e} WHERE {KIND} <> '{DELETE}'"
-                        ),
-                        snapshot.root,
-                    )
-            else:
-                added += write_frame(spark.sql(f"SELECT {after} FROM {e}"), snapshot.root)
-            feed += write_frame(
-                spark.sql(
-                    f"SELECT {before}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_BEFORE}' ELSE '{DELETE}' END "
-                    f"AS {CHANGE_TYPE} FROM {e} WHERE {KIND} <> '{INSERT}' UNION ALL "
-                    f"SELECT {after}, CASE {KIND} WHEN '{UPDATE}' THEN '{UPDATE_AFTER}' ELSE '{INSERT}' END "
-                    f"FROM {e} WHERE {KIND} <> '{DELETE}'"
-                ),
-                snapshot.root,
-                CHANGE_FOLDER,
+    try:
+        new = edits.where(f"{KIND} <> '{DELETE}'").selectExpr(*after)
+        if removed:
+            old = located(spark.read.schema(snapshot.schema).parquet(*map(snapshot.path, removed)))
+            new = old.join(placed.select(FILE, POSITION), [FILE, POSITION], "left_anti").selectExpr(*kept).unionAll(new)
+        added += write_frame(new, snapshot.root)
+        images = [
+            edits.where(f"{KIND} <> '{gone}'").selectExpr(
+                *image, f"CASE {KIND} WHEN '{UPDATE}' THEN '{updated}' ELSE {KIND} END AS {CHANGE_TYPE}"
             )
-            result = Rewrite(
-                removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0)
-            )
-            _check_rows(snapshot, result, table, key, None)
-        except BaseException:
-            delete_files([*added, *feed], snapshot.root)
-            raise
+            for image, gone, updated in ((before, INSERT, UPDATE_BEFORE), (after, DELETE, UPDATE_AFTER))
+        ]
+        feed += write_frame(images[0].unionAll(images[1]), snapshot.root, CHANGE_FOLDER)
+        result = Rewrite(
+            removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0)
+        )
+        _check_rows(snapshot, result, table, key, None)
+    except BaseException:
+        delete_files([*added, *feed], snapshot.root)
+        raise
     return result
 
 

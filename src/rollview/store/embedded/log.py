@@ -30,6 +30,8 @@ from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp, metadata_of
 
 Action = dict[str, Any]
 
+ENGINE = "rollview"
+
 _CHECKPOINT_EVERY = 10
 _WRITABLE = {
     "appendOnly",
@@ -231,7 +233,9 @@ class Log:
                 break
         else:
             info = {}
-        stamp = info.get("timestamp") or os.stat(_commit_file(self.root, version)).st_mtime * 1000
+        # Delta dates a commit by its file. Ours are dated alike, and say so inside, where copying does not change it.
+        ours = info.get("engineInfo") == ENGINE
+        stamp = info["timestamp"] if ours else os.stat(_commit_file(self.root, version)).st_mtime_ns // 1_000_000
         rows = (info.get("operationMetrics") or {}).get("numOutputRows")
         return Commit(
             version,
@@ -275,7 +279,7 @@ class Log:
             "operation": operation,
             "operationParameters": {},
             "operationMetrics": {"numOutputRows": str(rows)},
-            "engineInfo": "rollview",
+            "engineInfo": ENGINE,
         }
         if version > 0:
             info["readVersion"] = version - 1

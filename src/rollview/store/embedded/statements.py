@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from rollview.engine.spark import relation
+from rollview.engine.spark import sql_over, verbatim
 from rollview.errors import SqlError
 from rollview.parse.names import quote
 from rollview.parse.table_statements import Delete, Insert, Merge, Update, When
@@ -52,52 +52,55 @@ def merge_edits(rows: DataFrame, statement: Merge, schema: StructType, table: st
     """One row of the join of target and source is at most one edit: the first WHEN clause that applies."""
     spark = rows.sparkSession
     target, source = quote(statement.alias), quote(statement.source_alias)
-    join = "FULL" if any(c.matched == "target" for c in statement.clauses) else "RIGHT"
-    with relation(spark, rows) as base:
-        joined = (
-            f"{quote(base)} AS {target} {join} JOIN (SELECT *, true AS {_SOURCE} FROM {statement.source}) "
-            f"AS {source} ON {statement.condition}"
-        )
-        given = spark.sql(f"SELECT * FROM {statement.source}").columns
-        cases = []
-        for clause in statement.clauses:
-            values = _merge_values(clause, schema, table, statement, given)
-            if values:
-                picked = ", ".join(f"{text} AS {quote(name)}" for name, text in values.items())
-                kinds = spark.sql(f"SELECT {picked} FROM {joined}").schema
-                for name in values:
-                    check_assignable(table, name, kinds[name].dataType, schema[name].dataType)
-            cases.append(
-                f"WHEN {_applies(clause, target, source)} THEN {_merge_result(clause, values, schema, target)}"
-            )
-        result = spark.sql(
-            f"SELECT {target}.{FILE}, {target}.{POSITION}, {_struct(schema, prefix=target)} AS {BEFORE}, "
-            f"CASE {' '.join(cases)} END AS {AFTER} FROM {joined}"
-        )
-    after = f"struct({', '.join(f'{AFTER}.{quote(c)}' for c in schema.names)})"
-    edits = result.where(f"{AFTER} IS NOT NULL").selectExpr(
-        FILE, POSITION, BEFORE, f"{after} AS {AFTER}", f"{AFTER}.{KIND} AS {KIND}"
+    join = "FULL" if any(clause.matched == "target" for clause in statement.clauses) else "RIGHT"
+    joined = (
+        f"{{rows}} AS {verbatim(target)} {join} JOIN "
+        f"(SELECT *, true AS {_SOURCE} FROM {verbatim(statement.source)}) AS {verbatim(source)} "
+        f"ON {verbatim(statement.condition)}"
     )
-    return edits.where(f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}")
+    given = spark.sql(f"SELECT * FROM {statement.source}").columns
+    cases = []
+    for clause in statement.clauses:
+        values = _merge_values(clause, schema, table, statement, given)
+        if values:
+            picked = ", ".join(f"{text} AS {quote(name)}" for name, text in values.items())
+            kinds = sql_over(spark, f"SELECT {verbatim(picked)} FROM {joined}", rows=rows).schema
+            for name in values:
+                check_assignable(table, name, kinds[name].dataType, schema[name].dataType)
+        result = _merge_result(clause, values, schema, target)
+        cases.append(f"WHEN {_applies(clause, target, source)} THEN {result}")
+    edit = f"CASE {' '.join(cases)} END"
+    before = _struct(schema, prefix=target)
+    edits = sql_over(
+        spark,
+        f"SELECT {verbatim(f'{target}.{FILE}, {target}.{POSITION}, {before} AS {BEFORE}, {edit} AS {AFTER}')} "
+        f"FROM {joined}",
+        rows=rows,
+    ).where(f"{AFTER} IS NOT NULL")
+    after = f"struct({', '.join(f'{AFTER}.{quote(c)}' for c in schema.names)})"
+    flat = edits.selectExpr(FILE, POSITION, BEFORE, f"{after} AS {AFTER}", f"{AFTER}.{KIND} AS {KIND}")
+    return flat.where(f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}")
 
 
 def upsert_edits(rows: DataFrame, source: DataFrame, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL."""
     keys = [column_named(schema, name, table) for name in on]
-    spark = rows.sparkSession
-    with relation(spark, rows) as base, relation(spark, merge_source(source, schema, table)) as new:
-        condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
-        casts = {c: f"CAST(s.{quote(c)} AS {sql_type(schema[c].dataType)})" for c in schema.names}
-        joined = spark.sql(
-            f"SELECT t.{FILE}, t.{POSITION}, {_struct(schema, prefix='t')} AS {BEFORE}, "
-            f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
-            f"CASE WHEN s.{DELETE_FLAG} AND t.{FILE} IS NOT NULL THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
-            f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND} "
-            f"FROM {quote(base)} AS t RIGHT JOIN {quote(new)} AS s ON {condition}"
-        )
-    return joined.where(f"{KIND} <> '{UPDATE}' OR ({differs(schema, schema.names, BEFORE, AFTER)})").where(
-        f"{KIND} IS NOT NULL"
+    condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
+    casts = {c: f"CAST(s.{quote(c)} AS {sql_type(schema[c].dataType)})" for c in schema.names}
+    picked = (
+        f"SELECT t.{FILE}, t.{POSITION}, {_struct(schema, prefix='t')} AS {BEFORE}, "
+        f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
+        f"CASE WHEN s.{DELETE_FLAG} AND t.{FILE} IS NOT NULL THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
+        f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND}"
     )
+    joined = sql_over(
+        rows.sparkSession,
+        f"{verbatim(picked)} FROM {{t}} AS t RIGHT JOIN {{s}} AS s ON {verbatim(condition)}",
+        t=rows,
+        s=merge_source(source, schema, table),
+    )
+    changing = f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}"
+    return joined.where(changing).where(f"{KIND} IS NOT NULL")
 
 
 def _values(assignments: Sequence[tuple[str, str]], schema: StructType, table: str) -> dict[str, str]:

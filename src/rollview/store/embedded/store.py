@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from rollview.engine.spark import small_frame
 from rollview.errors import Conflict, NameTaken, Place, SchemaChanged, TableNotFound, Unsupported, nearest
@@ -172,8 +172,8 @@ class EmbeddedStore:
         ]
         found = [part for part in parts if part is not None]
         if not found:
-            schema = tagged.add(COMMIT_VERSION, "bigint").add(COMMIT_TIME, "timestamp")
-            return _empty(self.spark, schema)
+            position = [StructField(COMMIT_VERSION, LongType()), StructField(COMMIT_TIME, TimestampType())]
+            return _empty(self.spark, StructType([*tagged.fields, *position]))
         whole = found[0]
         for part in found[1:]:
             whole = whole.unionAll(part)

@@ -1,0 +1,101 @@
+"""One Spark for the whole run: a classic session with Delta's jars, and a Connect session to the same Spark."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rollview import Rollview, connect
+from rollview.engine.local import DELTA_SETTINGS, delta_package, require_delta, start_session
+from rollview.errors import UserError
+
+SHARED = Path(__file__).parent.parent.parent / "shared" / "conformance"
+KINDS = ("embedded", "delta")
+PROTOCOLS = ("classic", "connect")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The classic session; with Delta's jars if Maven Central can be reached."""
+    port = str(_free_port())
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": port,
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
+    delta = {"spark.jars.packages": delta_package(), **DELTA_SETTINGS}
+    try:
+        session = start_session(delta | settings)
+    except UserError:
+        if os.environ.get("CI"):
+            raise
+        session = start_session(settings)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def remote(spark: SparkSession) -> Iterator[SparkSession]:
+    """A Connect session to the same Spark."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    port = spark.conf.get("spark.connect.grpc.binding.port")
+    session: Any = ConnectSession.builder.remote(f"sc://localhost:{port}").create()
+    yield session
+    session.stop()
+
+
+def need_delta(spark: SparkSession) -> None:
+    """Skips a test that needs Delta's jars where they could not be resolved; with CI=true they must be there."""
+    try:
+        require_delta(spark)
+    except UserError:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"{delta_package()} could not be resolved from Maven Central")
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Rollview]:
+    """Opens a warehouse of its own for a test: ``opened("delta", "connect")``."""
+
+    def open_one(kind: str = "embedded", protocol: str = "classic", folder: Path | None = None) -> Rollview:
+        classic: SparkSession = request.getfixturevalue("spark")
+        if kind == "delta":
+            need_delta(classic)
+        session = classic.newSession() if protocol == "classic" else request.getfixturevalue("remote")
+        return connect(folder or tmp_path / "warehouse", spark=session, store=kind)  # type: ignore[arg-type]
+
+    return open_one
+
+
+@pytest.fixture
+def rv(opened: Callable[..., Rollview]) -> Rollview:
+    """An embedded warehouse on the classic session."""
+    return opened()
+
+
+@pytest.fixture(params=KINDS)
+def rv_each(request: pytest.FixtureRequest, opened: Callable[..., Rollview]) -> Rollview:
+    """A warehouse in each store, on the classic session."""
+    return opened(request.param)
+
+
+@pytest.fixture(params=[(kind, protocol) for protocol in PROTOCOLS for kind in KINDS], ids=lambda p: f"{p[0]}-{p[1]}")
+def rv_all(request: pytest.FixtureRequest, opened: Callable[..., Rollview]) -> Rollview:
+    """A warehouse in each store, on each kind of session."""
+    return opened(*request.param)
