@@ -198,7 +198,7 @@ class Rollview:
 
     def tables(self) -> list[str]:
         """The tables of the store, without the state tables of views."""
-        return [name for name in self.store.tables() if not name.rpartition(".")[2].startswith(STATE_PREFIX)]
+        return self.catalog.tables()
 
     def drop(self, name: str) -> None:
         """Drops a materialized view that no other view reads."""

@@ -22,7 +22,6 @@ class CreateTable:
     query: str | None = None
     or_replace: bool = False
     if_not_exists: bool = False
-    clauses: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,6 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
             cursor.expect(")")
             break
     comment, properties, query = None, {}, None
-    begin = cursor.position
     while not cursor.done:
         if cursor.take("USING", "DELTA"):
             continue
@@ -166,9 +164,7 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
         raise cursor.error("expected a column list or AS SELECT")
     if columns and query is not None:
         raise cursor.error("a column list and AS SELECT exclude each other")
-    return CreateTable(
-        name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists, cursor.sql[begin:].strip()
-    )
+    return CreateTable(name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists)
 
 
 def _property(item: str) -> tuple[str, str]:
@@ -266,13 +262,21 @@ def _merge(cursor: Cursor) -> Merge:
 
 
 def _source_alias(cursor: Cursor, begin: int) -> str:
-    """The name by which expressions call the source: its alias, or the table's own name."""
+    """The name by which expressions call the source: its alias, with or without a column list, or the table's name."""
     words = cursor.tokens[begin : cursor.at]
-    last = words[-1] if words else None
-    if last is None or not last.nameable:
+    last = len(words) - 1
+    if words and words[last].plain and words[last].text == ")":
+        depth = 0
+        while last >= 0:
+            depth += words[last].plain and words[last].text == ")"
+            depth -= words[last].plain and words[last].text == "("
+            last -= 1
+            if depth == 0:
+                break
+    if last < 0 or not words[last].nameable:
         where = Place(cursor.sql, words[0].start, words[-1].stop) if words else None
         raise SqlSyntaxError("The source of MERGE needs a name", where=where, todo="write USING (SELECT …) AS s")
-    return last.text
+    return words[last].text
 
 
 def _when(cursor: Cursor) -> When:

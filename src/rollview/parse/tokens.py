@@ -166,8 +166,12 @@ class Cursor:
         return self.tokens[self.at - 1].text
 
     def until(self, stop: Callable[[], bool]) -> str:
-        """The text up to where ``stop`` holds outside all brackets, or up to the end; the cursor stands there."""
+        """The text up to where ``stop`` holds outside all brackets, or up to the end; the cursor stands there.
+
+        CASE and END are brackets, too.
+        """
         start, depth, last = self.position, 0, self.position
+        cases = 0
         while not self.done:
             if depth == 0 and stop():
                 break
@@ -178,6 +182,10 @@ class Cursor:
                 if depth == 0:
                     break
                 depth -= 1
+            elif self.is_word("CASE"):
+                depth, cases = depth + 1, cases + 1
+            elif self.is_word("END") and cases:
+                depth, cases = depth - 1, cases - 1
             last = token.stop
             self.at += 1
         return self.sql[start:last].strip()

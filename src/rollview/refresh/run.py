@@ -148,8 +148,7 @@ def _sources(catalog: Catalog, view: str, query: str) -> dict[Name, str]:
 
 
 def _unknown(catalog: Catalog, query: str, ref: Reference) -> TableNotFound:
-    known = [t for t in catalog.store.tables() if not t.rpartition(".")[2].startswith("__rollview__")]
-    known += catalog.names()
+    known = catalog.tables() + catalog.names()
     name = ".".join(ref.name)
     return TableNotFound(
         f"There is no table or view named {name}",

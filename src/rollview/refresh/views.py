@@ -114,12 +114,12 @@ class Catalog:
         return self.store.exists(self.state(view))
 
     def names(self) -> list[str]:
-        found = []
-        for table in self.store.tables():
-            space, _, last = table.rpartition(".") if not table.startswith("`") else ("", "", table)
-            if last.startswith(STATE_PREFIX):
-                found.append(f"{space}{'.' if space else ''}{last[len(STATE_PREFIX) :]}")
-        return found
+        found = (self.store.owner(table, STATE_PREFIX) for table in self.store.tables())
+        return [name for name in found if name is not None]
+
+    def tables(self) -> list[str]:
+        """The tables that are not the state of a view."""
+        return [table for table in self.store.tables() if self.store.owner(table, STATE_PREFIX) is None]
 
     def get(self, view: str) -> View:
         if not self.has(view):

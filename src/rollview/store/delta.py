@@ -110,6 +110,10 @@ class DeltaStore:
         *space, last = parse_name(table)
         return ".".join([*space, prefix + last])
 
+    def owner(self, table: str, prefix: str) -> str | None:
+        *space, last = [table] if self.root is not None else parse_name(table)
+        return ".".join([*space, last[len(prefix) :]]) if last.startswith(prefix) else None
+
     def tables(self) -> list[str]:
         if self.root is not None:
             found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
@@ -463,13 +467,12 @@ class DeltaStore:
             )
         if self.exists(table) and not (statement.if_not_exists or statement.or_replace):
             raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
-        shape = (
-            self.spark.sql(statement.query) if statement.query else self.spark.createDataFrame([], statement.columns)
-        )
-        check_columns(table, shape.schema)
-        keys = [column_named(shape.schema, name, table) for name in statement.key]
-        if statement.query:
-            self._check_key(table, shape, keys, None)
+        rows = self.spark.sql(statement.query) if statement.query else None
+        schema = declared(statement.columns) if rows is None else rows.schema
+        check_columns(table, schema)
+        keys = [column_named(schema, name, table) for name in statement.key]
+        if rows is not None:
+            self._check_key(table, rows, keys, None)
         name = self.sql_name(table) if self.root is None else f"{self._space}.{quote(table)}"
         return self.spark.sql(create_table_sql(statement, name, _settings(keys, None)))
 

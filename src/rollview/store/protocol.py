@@ -97,6 +97,9 @@ class Store(Protocol):
     def companion(self, table: str, prefix: str) -> str:
         """The canonical name of a table beside ``table`` whose last part has ``prefix`` before it."""
 
+    def owner(self, table: str, prefix: str) -> str | None:
+        """The name that ``companion`` made this one from; None if it did not."""
+
     def tables(self) -> list[str]:
         """Canonical names of the tables that can be listed."""
 

@@ -48,7 +48,7 @@ from rollview.store.protocol import (
     Stamp,
     no_such_commit,
 )
-from rollview.store.rows import aligned, column_named, sql_type
+from rollview.store.rows import aligned, column_named, declared, sql_type
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 T = TypeVar("T")
@@ -76,6 +76,9 @@ class EmbeddedStore:
 
     def companion(self, table: str, prefix: str) -> str:
         return prefix + table
+
+    def owner(self, table: str, prefix: str) -> str | None:
+        return table[len(prefix) :] if table.startswith(prefix) else None
 
     def tables(self) -> list[str]:
         found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
@@ -439,11 +442,7 @@ class EmbeddedStore:
         exists = self.exists(table)
         if exists and statement.if_not_exists:
             return _outcome(self.spark)
-        rows: DataFrame | StructType
-        if statement.query is not None:
-            rows = self.spark.sql(statement.query)
-        else:
-            rows = self.spark.createDataFrame([], statement.columns).schema
+        rows = declared(statement.columns) if statement.query is None else self.spark.sql(statement.query)
         properties = dict(statement.properties) | ({"comment": statement.comment} if statement.comment else {})
         write = self.replace if exists and statement.or_replace else self.create
         return _outcome(self.spark, inserted=write(table, rows, key=statement.key, properties=properties).rows)
