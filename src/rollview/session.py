@@ -101,16 +101,19 @@ class Rollview:
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
             return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
-        names = {*self.tables(), *self.catalog.names()}
-        with spark_errors(sql, names):
+        with spark_errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
             if about_table is not None:
                 self._check_target(about_table, sql)
-            words = SqlTokens.of(sql).words()
-            self.store.sync(words)
-            for name in self.catalog.names():
-                if name.rpartition(".")[2] in words or name in words:
-                    publish(self.catalog, self.catalog.get(name))
+            if not self.store.has_catalog:
+                self._name_relations(SqlTokens.of(sql).words())
             return self.store.pass_on(sql) if about_table is None else self.store.run(about_table, sql)
+
+    def _name_relations(self, words: set[str]) -> None:
+        """Makes the tables and views that a text may mean readable by their names."""
+        self.store.sync(words)
+        for word in words:
+            if self.catalog.has(word):
+                publish(self.catalog, self.catalog.get(word))
 
     def _check_target(self, statement: TableStatement, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""

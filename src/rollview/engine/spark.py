@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -68,12 +68,12 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: s
 
 
 @contextlib.contextmanager
-def spark_errors(sql: str, names: Iterable[str] = ()) -> Iterator[None]:
-    """Turns what Spark says about ``sql`` into our words; ``names`` are the tables that could have been meant."""
+def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
+    """Turns what Spark says about ``sql`` into our words; ``names`` lists the tables that could have been meant."""
     try:
         yield
     except PySparkException as error:
-        raise translate(error, sql, names) from error
+        raise translate(error, sql, names()) from error
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:

@@ -44,7 +44,7 @@ def query_at(spark: SparkSession, catalog: Catalog, view: View, vector: Mapping[
     """The view's query over its base tables at a vector."""
     frames = {table: frame_of(catalog, table, identity.version) for table, identity in vector.items()}
     refs = references(view.query)
-    with spark_errors(view.query, vector):
+    with spark_errors(view.query, lambda: vector):
         return run_query(spark, view.query, refs, {ref.name: frames[view.sources[ref.name]] for ref in refs})
 
 

@@ -45,7 +45,16 @@ from rollview.store.protocol import (
     metadata_of,
     no_such_commit,
 )
-from rollview.store.rows import aligned, check_columns, column_named, differs, key_repeated, merge_source, null_in_key
+from rollview.store.rows import (
+    aligned,
+    check_columns,
+    column_named,
+    declared,
+    differs,
+    key_repeated,
+    merge_source,
+    null_in_key,
+)
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 _PLAIN = re.compile(r"\w+", re.ASCII)
@@ -65,12 +74,17 @@ class DeltaStore:
     def __init__(self, spark: SparkSession, folder: str | Path | None = None) -> None:
         self.spark = spark
         self.root = None if folder is None else open_warehouse(folder)
+        self._named: dict[str, str] = {}
         if self.root is not None:
             self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
             spark.sql(f"USE {self._space}")
 
     # names
+
+    @property
+    def has_catalog(self) -> bool:
+        return self.root is None
 
     def canonical(self, name: Name) -> str:
         """``table`` in schema default, ``schema.table`` elsewhere, the catalog before it if it is another one."""
@@ -362,7 +376,8 @@ class DeltaStore:
             self.spark.sql(f"DROP TABLE {name}")
             return
         if _PLAIN.fullmatch(table):
-            self.spark.sql(f"DROP TABLE IF EXISTS {self._space}.{quote(table)}")
+            self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
+        self._named.pop(table, None)
         shutil.rmtree(self._path(table), ignore_errors=True)
 
     def _check_key(self, table: str, rows: DataFrame, key: Sequence[str], old: DataFrame | None) -> None:
@@ -382,37 +397,39 @@ class DeltaStore:
     # SQL
 
     def sync(self, words: set[str]) -> None:
-        if self.root is None:
-            return
-        known = {row["tableName"] for row in self.spark.sql(f"SHOW TABLES IN {self._space}").collect()}
-        for table in self.tables():
-            if table not in words or table in known:
+        for table in words - self._named.keys():
+            if not self.exists(table):
                 continue
             if _PLAIN.fullmatch(table):
-                self.spark.sql(
-                    f"CREATE TABLE {self._space}.{quote(table)} USING delta "
-                    f"LOCATION '{_escape(self._path(table).as_uri())}'"
-                )
+                place = _escape(self._path(table).as_uri())
+                self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self._in_space(table)} USING delta LOCATION '{place}'")
+                self._named[table] = ""
             else:
                 self.read(table).createOrReplaceTempView(quote(table))
+
+    def _in_space(self, name: str) -> str:
+        """The name in the schema that stands for the folder."""
+        return f"{self._space}.{quote(name)}"
 
     def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
         picked = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in columns)
         query = f"SELECT {picked} FROM {self.sql_name(state)}"
-        if self.root is None:
-            self.spark.sql(f"CREATE OR REPLACE VIEW {self.sql_name(view)} AS {query}")
-        elif _PLAIN.fullmatch(view):
-            self.spark.sql(f"CREATE OR REPLACE VIEW {self._space}.{quote(view)} AS {query}")
-        else:
+        if self._named.get(view) == query:
+            return
+        if self.root is not None and not _PLAIN.fullmatch(view):
             self.spark.sql(query).createOrReplaceTempView(quote(view))
+            return
+        name = self.sql_name(view) if self.root is None else self._in_space(view)
+        self.spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+        self._named[view] = query
 
     def unpublish_view(self, view: str) -> None:
-        if self.root is None:
-            self.spark.sql(f"DROP VIEW IF EXISTS {self.sql_name(view)}")
-        elif _PLAIN.fullmatch(view):
-            self.spark.sql(f"DROP VIEW IF EXISTS {self._space}.{quote(view)}")
-        else:
-            self.spark.catalog.dropTempView(quote(view))
+        self._named.pop(view, None)
+        if self.root is not None and not _PLAIN.fullmatch(view):
+            self.spark.catalog.dropTempView(view)
+            return
+        name = self.sql_name(view) if self.root is None else self._in_space(view)
+        self.spark.sql(f"DROP VIEW IF EXISTS {name}")
 
     def pass_on(self, sql: str) -> DataFrame:
         return self.spark.sql(sql)
@@ -473,7 +490,7 @@ class DeltaStore:
         keys = [column_named(schema, name, table) for name in statement.key]
         if rows is not None:
             self._check_key(table, rows, keys, None)
-        name = self.sql_name(table) if self.root is None else f"{self._space}.{quote(table)}"
+        name = self.sql_name(table) if self.root is None else self._in_space(table)
         return self.spark.sql(create_table_sql(statement, name, _settings(keys, None)))
 
 

@@ -88,6 +88,10 @@ def no_such_commit(table: str, having: str | None) -> VersionGone:
 class Store(Protocol):
     """Tables with versions. ``table`` is always a canonical name, as ``canonical`` returns it."""
 
+    @property
+    def has_catalog(self) -> bool:
+        """Whether Spark SQL finds tables and views by itself; if not, ``sync`` and ``publish_view`` name them."""
+
     def canonical(self, name: Name) -> str:
         """The one spelling of a name that this store uses. Raises BadName if the store cannot have it."""
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
+import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
@@ -27,6 +29,9 @@ from pyspark.sql.types import StructType
 
 from rollview.errors import Unsupported, VersionGone
 from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp, metadata_of
+
+if sys.platform != "win32":
+    import fcntl
 
 Action = dict[str, Any]
 
@@ -172,6 +177,7 @@ class Log:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._cache: dict[int, tuple[tuple[int, int], Snapshot]] = {}
+        self._held = threading.local()
 
     def exists(self) -> bool:
         return self.latest() is not None
@@ -268,6 +274,24 @@ class Log:
                 high = middle - 1
         return low
 
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keeps other writers on this machine from committing meanwhile, so that one who lost a race wins the next.
+
+        Only a courtesy: what keeps commits atomic is that no two can have the same file name.
+        """
+        if sys.platform == "win32" or getattr(self._held, "now", False):
+            yield
+            return
+        self.root.mkdir(parents=True, exist_ok=True)
+        with open(self.root / ".rollview.lock", "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._held.now = True
+            try:
+                yield
+            finally:
+                self._held.now = False
+
     def commit(self, version: int, actions: Sequence[Action], operation: str, stamp: Stamp, rows: int) -> Commit:
         """Writes version ``version`` atomically. Raises Overtaken if another writer did so first."""
         moment = _now()
@@ -297,10 +321,10 @@ class Log:
                 out.flush()
                 os.fsync(out.fileno())
             os.utime(draft, ns=(moment * 1_000_000, moment * 1_000_000))
-            try:
+            with self.exclusive():
                 os.link(draft, _commit_file(self.root, version))
-            except FileExistsError:
-                raise Overtaken from None
+        except FileExistsError:
+            raise Overtaken from None
         finally:
             draft.unlink(missing_ok=True)
         if version > 0 and version % _CHECKPOINT_EVERY == 0:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import random
 import shutil
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -53,7 +52,7 @@ from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table
 
 T = TypeVar("T")
 
-_TRIES = 30
+_TRIES = 10
 _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE", "VACUUM"}
 
 
@@ -67,6 +66,10 @@ class EmbeddedStore:
         self._synced: dict[str, Identity] = {}
 
     # names
+
+    @property
+    def has_catalog(self) -> bool:
+        return False
 
     def canonical(self, name: Name) -> str:
         return flat_name(name)
@@ -367,13 +370,11 @@ class EmbeddedStore:
         return seen is not None and seen >= stamp.sequence
 
     def _repeat(self, table: str, attempt: Callable[[Snapshot], T]) -> T:
-        """Tries a write on the newest version until no other writer comes first."""
+        """Tries a write on the newest version; once overtaken, it keeps other writers out meanwhile."""
         for number in range(_TRIES):
-            snapshot = self._snapshot(table)
-            try:
-                return attempt(snapshot)
-            except Overtaken:
-                time.sleep(random.uniform(0, 0.02 * min(number + 1, 10)))
+            alone = self._log(table).exclusive() if number else contextlib.nullcontext()
+            with alone, contextlib.suppress(Overtaken):
+                return attempt(self._snapshot(table))
         raise Conflict(
             f"{table} was changed by other writers {_TRIES} times while this write was prepared",
             todo="repeat the statement; nothing was written",
@@ -382,27 +383,26 @@ class EmbeddedStore:
     # SQL
 
     def sync(self, words: set[str]) -> None:
-        for table in self.tables():
-            if table in words:
-                self._publish(table)
-
-    def _publish(self, table: str) -> None:
-        identity = self.identity(table)
-        if self._synced.get(table) != identity:
-            self.read(table).createOrReplaceTempView(quote(table))
-            self._synced[table] = identity
+        for word in words:
+            if self.exists(word):
+                self._publish(word, word, [])
 
     def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        self.read(state).selectExpr(*[f"{quote(a)} AS {quote(b)}" for a, b in columns]).createOrReplaceTempView(
-            quote(view)
-        )
+        self._publish(view, state, [f"{quote(a)} AS {quote(b)}" for a, b in columns])
+
+    def _publish(self, name: str, table: str, columns: Sequence[str]) -> None:
+        """Names the newest version of a table, or some of its columns, for Spark SQL."""
+        identity = self.identity(table)
+        if self._synced.get(name) != identity:
+            self.read(table).selectExpr(*(columns or ["*"])).createOrReplaceTempView(quote(name))
+            self._synced[name] = identity
 
     def unpublish_view(self, view: str) -> None:
         self._forget(view)
 
     def _forget(self, table: str) -> None:
         self._synced.pop(table, None)
-        self.spark.catalog.dropTempView(quote(table))
+        self.spark.catalog.dropTempView(table)
 
     def run(self, statement: TableStatement, sql: str) -> DataFrame:
         if isinstance(statement, ShowTables):

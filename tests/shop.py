@@ -1,0 +1,37 @@
+"""The conformance set: a shop, views over it, and rounds of changes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rollview.parse.tokens import split_script
+
+FOLDER = Path(__file__).parent.parent.parent / "shared" / "conformance"
+
+
+def need_shop() -> None:
+    if not FOLDER.exists():
+        pytest.skip(f"the conformance set is not at {FOLDER}")
+
+
+@dataclass(frozen=True)
+class Round:
+    name: str
+    statements: list[str]
+
+
+def schema() -> list[str]:
+    return split_script((FOLDER / "schema.sql").read_text(encoding="utf-8"))
+
+
+def rounds() -> list[Round]:
+    text = (FOLDER / "rounds.sql").read_text(encoding="utf-8")
+    parts = re.split(r"^-- round: (\w+)$", text, flags=re.MULTILINE)[1:]
+    return [Round(name, split_script(body)) for name, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+TABLES = ("blocked", "customers", "items", "orders", "products", "targets", "visits")

@@ -1,0 +1,115 @@
+"""What is particular to Delta through Spark: the catalog, paths, and tables without a change feed."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conftest import need_delta
+from rollview import Rollview, UserError, connect
+from rollview.errors import BadName, KeyViolated
+from rollview.store.delta import ChangeFeedOff
+from rows import bag, rows
+
+
+@pytest.fixture(params=["classic", "connect"])
+def catalog(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Rollview]:
+    """``connect(spark=…)`` in a schema of its own."""
+    need_delta(spark)
+    session = spark.newSession() if request.param == "classic" else request.getfixturevalue("remote")
+    name = f"s_{uuid.uuid4().hex[:8]}"
+    session.sql(f"CREATE SCHEMA {name}")
+    session.sql(f"USE {name}")
+    yield connect(spark=session)
+    session.sql("USE default")
+    session.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+def test_catalog_tables_and_views_are_plain_spark_objects(catalog: Rollview) -> None:
+    rv, spark = catalog, catalog.spark
+    space = spark.catalog.currentDatabase()
+    spark.sql("CREATE TABLE t (id INT, g STRING) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+    spark.sql("INSERT INTO t VALUES (1, 'a'), (2, 'a')")
+    rv.sql("CREATE TABLE u (id INT, PRIMARY KEY (id)); INSERT INTO u VALUES (1)")
+    rv.sql(f"CREATE MATERIALIZED VIEW v AS SELECT g, count(*) FROM t JOIN {space}.u ON t.id = u.id GROUP BY g")
+    assert rows(spark.sql("SELECT * FROM v")) == [("a", 1)]
+    assert spark.table("v").columns == ["g", "count(1)"]
+    assert spark.sql("SHOW VIEWS LIKE 'v'").count() == 1
+    spark.sql("INSERT INTO u VALUES (2)")
+    assert rv.views()[0].name == f"{space}.v"
+    assert rv.views()[0].behind == {f"{space}.u": 1}
+    assert rv.refresh("v").to_vector == {f"{space}.t": 1, f"{space}.u": 2}
+    assert rows(spark.sql(f"SELECT * FROM {space}.v")) == [("a", 2)]
+    assert rv.verify("v").ok
+    spark.sql("USE default")  # what the names in the query mean was fixed when the view was made
+    spark.sql(f"DELETE FROM {space}.t WHERE id = 1")
+    assert rv.refresh(f"{space}.v").rows_written == 1
+    assert rv.verify(f"{space}.v").ok
+    spark.sql(f"USE {space}")
+    with pytest.raises(BadName, match="letters, digits"):
+        rv.create("my view", "SELECT * FROM t")
+    rv.drop("v")
+    assert not spark.catalog.tableExists("v")
+
+
+def test_without_a_change_feed_versions_are_compared_and_the_remedy_is_named(catalog: Rollview) -> None:
+    rv, spark = catalog, catalog.spark
+    table = rv.store.canonical(("t",))
+    spark.sql("CREATE TABLE t (id INT, v STRING) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = false)")
+    spark.sql("INSERT INTO t VALUES (1, 'a'), (1, 'a'), (2, NULL)")
+    spark.sql("UPDATE t SET v = 'b' WHERE id = 1")
+    with pytest.warns(ChangeFeedOff, match=r"ALTER TABLE .* SET TBLPROPERTIES \(delta.enableChangeDataFeed = true\)"):
+        found = bag(rv.store.changes(table, 1, 2).drop("_commit_timestamp"))
+    assert found == {(1, "a", "delete", 2): 2, (1, "b", "insert", 2): 2}
+    spark.sql("ALTER TABLE t SET TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+    spark.sql("DELETE FROM t WHERE id = 2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ChangeFeedOff)
+        assert bag(rv.store.changes(table, 3, 4).drop("_commit_timestamp")) == {(2, None, "delete", 4): 1}
+    with pytest.warns(ChangeFeedOff):  # part of this range was never recorded
+        assert sum(bag(rv.store.changes(table, 1, 4)).values()) == 5
+
+
+def test_tables_by_path(catalog: Rollview, tmp_path: Path) -> None:
+    rv = catalog
+    path = f"delta.`{tmp_path}/events`"
+    rv.sql(f"CREATE TABLE {path} (id INT, v STRING) USING delta")
+    rv.sql(f"INSERT INTO {path} VALUES (1, 'a')")
+    rv.sql(f"CREATE MATERIALIZED VIEW by_path AS SELECT count(*) AS n FROM {path} e")
+    rv.sql(f"INSERT INTO {path} VALUES (2, 'b')")
+    assert rv.refresh("by_path").strategy == "full"
+    assert rows(rv.table("by_path")) == [(2,)]
+    assert rv.verify("by_path").ok
+
+
+def test_a_key_that_an_update_or_merge_would_break_is_kept(catalog: Rollview) -> None:
+    rv = catalog
+    rv.sql("CREATE TABLE t (id INT, v STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    for sql in (
+        "UPDATE t SET id = 1",
+        "INSERT INTO t VALUES (2, 'c')",
+        "MERGE INTO t USING (SELECT 7 AS id FROM range(2)) AS s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)",
+    ):
+        with pytest.raises(KeyViolated):
+            rv.sql(sql)
+        assert rows(rv.table("t")) == [(1, "a"), (2, "b")]
+
+
+def test_a_session_without_delta_is_told_how_to_get_it(spark: SparkSession) -> None:
+    class Plain:
+        class conf:
+            @staticmethod
+            def get(_name: str, default: str | None = None) -> str | None:
+                return default
+
+    with pytest.raises(UserError, match=r"spark.jars.packages(.|\n)*io.delta:delta-spark_4"):
+        connect(spark=Plain())  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="folder or a Spark session"):
+        connect()
+    with pytest.raises(UserError, match="no store named"):
+        connect("x", store="iceberg")  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""Bad input: a clear error that says what, where, why and what to do, and nothing changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rollview import Rollview, RollviewError, connect
+from rollview.engine import local
+from rollview.errors import JavaMissing, NotAWarehouse, Place
+from rows import rows
+
+CASES = {
+    "SELECT nme FROM people": """\
+There is no column named `nme`
+   1 | SELECT nme FROM people
+     |        ^^^
+What to do: did you mean `name`?""",
+    "SELECT * FROM peple": """\
+There is no table or view named `peple`
+   1 | SELECT * FROM peple
+     |               ^^^^^
+What to do: did you mean `people`?""",
+    "CREATE MATERIALIZED VIEW w AS\nSELECT p.id\nFROM peopel p": """\
+There is no table or view named peopel
+   2 | FROM peopel p
+     |      ^^^^^^
+What to do: did you mean `people`?""",
+    "CREATE MATERIALIZED VIEW w AS SELECT\n  agee + 1 AS a FROM people": """\
+There is no column named `agee`
+   2 |   agee + 1 AS a FROM people
+     |   ^^^^
+What to do: did you mean `age`?""",
+    "CREATE MATERIALIZED VIEW adults AS SELECT 1 AS one FROM people": """\
+There is a materialized view named adults already
+What to do: choose another name, or use CREATE OR REPLACE MATERIALIZED VIEW""",
+    "CREATE MATERIALIZED VIEW people AS SELECT 1 AS one": """\
+people is the name of a table
+What to do: choose another name for the view""",
+    "CREATE TABLE people (a INT)": """\
+There is a table named people already
+What to do: choose another name, or drop it first: DROP TABLE `people`""",
+    "DROP MATERIALIZED VIEW adults": """\
+adults cannot be dropped
+Why: names read it
+What to do: drop these first: DROP MATERIALIZED VIEW `names`""",
+    "REFRESH MATERIALIZED VIEW adult": """\
+There is no materialized view named adult
+What to do: did you mean `adults`?""",
+    "REFRESH MATERIALIZED VIEW people": """\
+There is no materialized view named people
+What to do: people is a table, not a materialized view""",
+    "INSERT INTO people VALUES (1, 'again', 9)": """\
+Two rows of people would have the key id = 1
+Why: people declares PRIMARY KEY (id)
+What to do: change the rows, or use MERGE to update the ones that are there""",
+    "INSERT INTO people VALUES (NULL, 'nobody', 9)": """\
+Column id of people cannot be NULL
+Why: it is part of the key""",
+    "INSERT INTO people VALUES (5, 'x', 'old')": """\
+A STRING cannot be stored in column age of people
+Why: the column's type is INT, and values are not converted where something could be lost silently
+What to do: write CAST(… AS INT) if that is what you mean""",
+    "INSERT INTO adults VALUES (1)": """\
+adults is a materialized view and cannot be inserted into
+   1 | INSERT INTO adults VALUES (1)
+     |             ^^^^^^
+Why: it shows its query's result and changes when its base tables do
+What to do: change the base tables, then REFRESH MATERIALIZED VIEW `adults`""",
+    "UPDATE people SET nme = 'x'": """\
+people has no column named nme
+What to do: did you mean `name`?""",
+    "CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a": """\
+Syntax error: expected REFRESH POLICY, COMMENT or AS, found 'view'
+   1 | CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a
+     |                             ^^^^
+What to do: CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; a name with other characters than letters, digits and _ stands in backticks""",
+    "CREATE MATERIALIZED VIEW a.b.c AS SELECT 1 AS a": """\
+a.b.c has 3 parts
+Why: a warehouse folder has one level of names
+What to do: use a name without dots, or quote it as one name: `a.b.c`""",
+    "CREATE MATERIALIZED VIEW w AS SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id": """\
+Two columns of the view are named id
+   1 | SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id
+     |          ^^
+Why: names are compared without regard to case
+What to do: give one of them another name: … AS other_name""",
+    "CREATE MATERIALIZED VIEW w AS DELETE FROM people": """\
+A materialized view is defined by one query
+   1 | DELETE FROM people
+     | ^^^^^^^^^^^^^^^^^^
+What to do: start it with SELECT or WITH""",
+    "ALTER TABLE people ADD COLUMN x INT": """\
+The embedded store has no ALTER
+   1 | ALTER TABLE people ADD COLUMN x INT
+     | ^^^^^
+What to do: it runs CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP; for others open the warehouse with rollview.connect(folder, store='delta')""",
+    "CREATE TABLE pets (`my pet` STRING)": """\
+'my pet' cannot be the name of a column of pets
+Why: Delta tables allow no ' ' in column names
+What to do: give the column another name""",
+    "DELETE FROM people WHERE age / 0 > 1": """\
+Spark refuses this statement
+   1 | DELETE FROM people WHERE age / 0 > 1
+     |                          ^^^^^^^
+Why: Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error.""",
+    "SELECT FROM WHERE": None,
+    "SELECT 'open": None,
+    "": None,
+}
+
+
+@pytest.fixture(scope="module")
+def people(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Rollview:
+    rv = connect(tmp_path_factory.mktemp("people"), spark=spark.newSession())  # type: ignore[attr-defined]
+    rv.sql(
+        "CREATE TABLE people (id INT, name STRING, age INT, PRIMARY KEY (id));"
+        "INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bo', 12);"
+        "CREATE MATERIALIZED VIEW adults AS SELECT id, name FROM people WHERE age > 17;"
+        "CREATE MATERIALIZED VIEW names AS SELECT name FROM adults"
+    )
+    return rv
+
+
+@pytest.mark.parametrize("sql", CASES)
+def test_a_mistake_is_explained_and_changes_nothing(people: Rollview, sql: str) -> None:
+    with pytest.raises(RollviewError) as caught:
+        people.sql(sql)
+    if CASES[sql] is not None:
+        assert str(caught.value) == CASES[sql]
+    assert caught.value.code not in ("internal", "error")
+    assert rows(people.table("people")) == [(1, "Ada", 36), (2, "Bo", 12)]
+    assert people.store.version("people") == 1
+    assert [view.name for view in people.views()] == ["adults", "names"]
+    assert all(view.fresh for view in people.views())
+    assert people.tables() == ["people"]
+
+
+def test_a_folder_that_is_no_warehouse(tmp_path: Path, spark: object) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_text("x")
+    (tmp_path / "newer").mkdir()
+    (tmp_path / "newer" / "rollview.json").write_text('{"format": 99}')
+    for name, message in (("file", "not a folder"), ("photos", "no Delta table"), ("newer", "format is 99")):
+        with pytest.raises(NotAWarehouse, match=message):
+            connect(tmp_path / name, spark=spark)  # type: ignore[arg-type]
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.png"]
+
+
+def test_no_java_names_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JavaMissing, match="openjdk-17-jre-headless"):
+        local.require_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match="JAVA_HOME"):
+        local.require_java()
+    old = tmp_path / "bin" / "java"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    old.chmod(0o755)
+    shutil.copy("/bin/sh", tmp_path / "sh")
+    with pytest.raises(JavaMissing, match="is Java 11"):
+        local.require_java()
+
+
+def test_a_place_in_long_and_many_lines_is_shown_around_it() -> None:
+    long = "SELECT " + ", ".join(f"column_{i}" for i in range(60)) + ", oops FROM t"
+    shown = Place(long, long.index("oops"), long.index("oops") + 4).underlined().splitlines()
+    assert all(len(line) < 125 for line in shown)
+    assert shown[0][shown[1].index("^") :].startswith("oops")
+    two = Place("SELECT a\nFROM b", 7, 13).underlined()
+    assert two == "   1 | SELECT a\n     |        ^\n   2 | FROM b\n     | ^^^^"
