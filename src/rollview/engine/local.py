@@ -69,7 +69,8 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
         with _stderr_to(log):
             session = builder.getOrCreate()
     except Exception as error:
-        tail = log.read_text(errors="replace").strip().splitlines()[-12:] if log.exists() else []
+        said = log.read_text(errors="replace").splitlines() if log.exists() else []
+        tail = [line.strip() for line in said if line.strip() and not line.strip().startswith("at ")][-8:]
         raise UserError(
             "Spark did not start", why="\n".join([str(error), *tail]), todo=f"the whole log is in {log}"
         ) from error

@@ -1,0 +1,1 @@
+"""From plans to SQL: one CTE per operator, in three dialects."""

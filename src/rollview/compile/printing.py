@@ -1,0 +1,301 @@
+"""A plan as one SQL query: each operator is a CTE, columns keep the unique names of the plan, and the last SELECT gives
+them back the names that the user knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from rollview.errors import InternalError
+from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Column,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    Node,
+    Project,
+    Recursive,
+    RecursiveRef,
+    Scan,
+    SetOperation,
+    UnionAll,
+    Values,
+    Window,
+)
+
+DIALECTS = ("spark", "duckdb", "postgres")
+
+#: Names the relation that a scan reads.
+Relations = Callable[[Scan], str]
+
+
+def print_plan(plan: Node, dialect: str = "spark", labels: Sequence[str] | None = None,
+               relations: Relations = lambda scan: scan.table, pretty: bool = False) -> str:
+    """The plan as SQL text."""
+    return plan_query(plan, dialect, labels, relations).sql(dialect=dialect, pretty=pretty)
+
+
+def plan_query(plan: Node, dialect: str, labels: Sequence[str] | None = None,
+               relations: Relations = lambda scan: scan.table) -> exp.Select:
+    """The plan as a tree of SQL."""
+    printer = _Printer(dialect, relations)
+    last = printer.cte(plan)
+    names = labels if labels is not None else [column.label for column in plan.columns]
+    output = [exp.alias_(ref(c.name), name, quoted=True) for c, name in zip(plan.columns, names, strict=True)]
+    query = exp.Select(expressions=output).from_(_table(last))
+    for name, select in printer.ctes:
+        query = query.with_(exp.to_identifier(name, quoted=True), as_=select, copy=False)
+    if printer.recursive:
+        query.args["with_"].set("recursive", True)
+    return query
+
+
+class _Printer:
+    """Collects the CTEs, from the leaves up; equal parts of a plan are one CTE."""
+
+    def __init__(self, dialect: str, relations: Relations) -> None:
+        self.dialect = dialect
+        self.relations = relations
+        self.ctes: list[tuple[str, exp.Query]] = []
+        self.recursive = False
+        self._known: dict[Node, str] = {}
+        self._inline = False
+
+    def cte(self, node: Node) -> str:
+        """The name of the CTE that is this operator."""
+        if node not in self._known:
+            query = self.query(node)
+            name = f"{node.title.replace(' ', '_')}_{len(self.ctes)}"
+            self.ctes.append((name, query))
+            self._known[node] = name
+        return self._known[node]
+
+    def source(self, node: Node) -> Expr:
+        """What stands in FROM for an input: a CTE, or inside a recursion a subquery."""
+        if isinstance(node, RecursiveRef):
+            query = _select(node.columns, ref).from_(_table(node.name), copy=False)
+            query.set("expressions", [exp.alias_(ref(c.label), c.name, quoted=True) for c in node.columns])
+            return query.subquery(exp.to_identifier(f"s{len(self._known)}_{id(node) % 9973}", quoted=True), copy=False)
+        if self._inline and _is_recursive(node):
+            alias = exp.to_identifier(f"{node.title.replace(' ', '_')}_{node.columns[0].name}", quoted=True)
+            return self.query(node).subquery(alias, copy=False)
+        return _table(self.cte(node))
+
+    def query(self, node: Node) -> exp.Query:
+        """The operator's own SELECT."""
+        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        if method is None:
+            raise InternalError(f"there is no SQL for {node.title}")
+        result = method(node)
+        assert isinstance(result, exp.Query)
+        return result
+
+    def _over(self, node: Node, columns: Sequence[Column]) -> exp.Select:
+        return _select(columns, ref).from_(self.source(node), copy=False)
+
+    def _scan(self, node: Scan) -> exp.Query:
+        output = [exp.alias_(ref(s), c.name, quoted=True) for s, c in zip(node.sources, node.columns, strict=True)]
+        return exp.Select(expressions=output or [_dummy()]).from_(_table(self.relations(node)), copy=False)
+
+    def _values(self, node: Values) -> exp.Query:
+        if not node.columns:
+            return exp.Select(expressions=[_dummy()])
+        rows = [exp.Tuple(expressions=[value.copy() for value in row]) for row in node.rows]
+        alias = exp.TableAlias(this=exp.to_identifier("v", quoted=True),
+                               columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns])
+        return _select(node.columns, ref).from_(exp.Values(expressions=rows, alias=alias), copy=False)
+
+    def _filter(self, node: Filter) -> exp.Query:
+        return self._over(node.input, node.columns).where(node.condition.copy(), copy=False)
+
+    def _project(self, node: Project) -> exp.Query:
+        output = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in node.output]
+        return exp.Select(expressions=output or [_dummy()]).from_(self.source(node.input), copy=False)
+
+    def _join(self, node: Join) -> exp.Query:
+        if node.kind == MARK:
+            return self._mark(node)
+        if node.kind == SINGLE:
+            return self._single(node)
+        if node.kind in (SEMI, ANTI):
+            return self._semi(node)
+        query = self._over(node.left, node.columns)
+        how = {"join_type": node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")}
+        on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
+        return query.join(self.source(node.right), on=on, copy=False, **how)
+
+    def _semi(self, node: Join) -> exp.Query:
+        query = self._over(node.left, node.columns)
+        condition = node.condition.copy() if node.condition is not None else exp.true()
+        if self.dialect == "postgres":
+            inner = exp.Exists(this=self._matching(node, condition))
+            return query.where(inner if node.kind == SEMI else exp.Not(this=inner), copy=False)
+        kind = f"LEFT {node.kind.upper()}" if self.dialect == "spark" else node.kind.upper()
+        return query.join(self.source(node.right), on=condition, join_type=kind, copy=False)
+
+    def _matching(self, node: Join, condition: Expr | None, output: Expr | None = None) -> exp.Select:
+        """The rows of the right side that meet a condition."""
+        query = exp.Select(expressions=[output or exp.Literal.number(1)]).from_(self.source(node.right), copy=False)
+        return query if condition is None else query.where(condition.copy(), copy=False)
+
+    def _mark(self, node: Join) -> exp.Query:
+        assert node.mark is not None
+        query = self._over(node.left, node.left.columns)
+        value: Expr
+        sides = _in_sides(node)
+        if node.compared is None:
+            value = exp.Exists(this=self._matching(node, node.condition))
+        elif sides is not None:
+            outer = [left.copy() for left, _ in sides]
+            inner = self._matching(node, node.condition)
+            inner.set("expressions", [right.copy() for _, right in sides])
+            left = outer[0] if len(outer) == 1 else exp.Tuple(expressions=outer)
+            value = exp.In(this=left, query=inner.subquery(copy=False))
+        else:
+            true = conjunction([*conjuncts(node.condition), node.compared])
+            unknown = exp.Is(this=exp.Paren(this=node.compared.copy()), expression=exp.null())
+            null = conjunction([*conjuncts(node.condition), unknown])
+            value = exp.Case(
+                ifs=[exp.If(this=exp.Exists(this=self._matching(node, true)), true=exp.true()),
+                     exp.If(this=exp.Exists(this=self._matching(node, null)), true=exp.null())],
+                default=exp.false(),
+            )  # fmt: skip
+        return query.select(exp.alias_(value, node.mark.name, quoted=True), copy=False)
+
+    def _single(self, node: Join) -> exp.Query:
+        query = self._over(node.left, node.left.columns)
+        for column in node.right.columns:
+            value = self._matching(node, node.condition, ref(column.name)).subquery(copy=False)
+            query = query.select(exp.alias_(value, column.name, quoted=True), copy=False)
+        return query
+
+    def _aggregate(self, node: Aggregate) -> exp.Query:
+        output = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in (*node.keys, *node.aggregates)]
+        query = exp.Select(expressions=output or [_dummy()]).from_(self.source(node.input), copy=False)
+        if node.sets is not None:
+            sets = [exp.Tuple(expressions=[node.keys[i].value.copy() for i in subset]) for subset in node.sets]
+            query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+            return query
+        return query.group_by(*[item.value.copy() for item in node.keys], copy=False) if node.keys else query
+
+    def _distinct(self, node: Distinct) -> exp.Query:
+        return self._over(node.input, node.columns).distinct(copy=False)
+
+    def _unionall(self, node: UnionAll) -> exp.Query:
+        return self._set(node, exp.Union, distinct=False)
+
+    def _setoperation(self, node: SetOperation) -> exp.Query:
+        kind = exp.Intersect if node.kind == "intersect" else exp.Except
+        return self._set(node, kind, distinct=not node.all)
+
+    def _set(self, node: UnionAll, kind: type[exp.SetOperation], *, distinct: bool) -> exp.Query:
+        sides = []
+        for side in (node.left, node.right):
+            query = exp.Select().from_(self.source(side), copy=False)
+            names = zip(side.columns, node.output, strict=True)
+            query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names])
+            sides.append(query)
+        return kind(this=sides[0], expression=sides[1], distinct=distinct)
+
+    def _recursive(self, node: Recursive) -> exp.Query:
+        self.recursive = True
+        anchor = exp.Select().from_(_table(self.cte(node.left)), copy=False)
+        anchor.set("expressions", [exp.alias_(ref(c.name), out.label, quoted=True)
+                                   for c, out in zip(node.left.columns, node.output, strict=True)])
+        self._inline = True
+        step = exp.Select().from_(self.source(node.right), copy=False)
+        self._inline = False
+        step.set("expressions", [exp.alias_(ref(c.name), out.label, quoted=True)
+                                 for c, out in zip(node.right.columns, node.output, strict=True)])
+        self.ctes.append((node.name, exp.Union(this=anchor, expression=step, distinct=node.distinct)))
+        output = [exp.alias_(ref(c.label), c.name, quoted=True) for c in node.output]
+        return exp.Select(expressions=output).from_(_table(node.name), copy=False)
+
+    def _window(self, node: Window) -> exp.Query:
+        query = self._over(node.input, node.input.columns)
+        added = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in node.functions]
+        return query.select(*added, copy=False)
+
+    def _limit(self, node: Limit) -> exp.Query:
+        query = self._over(node.input, node.columns)
+        terms = [exp.Ordered(this=t.value.copy(), desc=t.descending, nulls_first=t.nulls_first) for t in node.order]
+        query = query.order_by(*terms, copy=False)
+        if node.count is not None:
+            query = query.limit(node.count, copy=False)
+        return query.offset(node.offset, copy=False) if node.offset else query
+
+    def _generate(self, node: Generate) -> exp.Query:
+        query = self._over(node.input, node.columns)
+        names = [exp.to_identifier(c.name, quoted=True) for c in node.output]
+        alias = exp.to_identifier(f"g_{node.output[0].name}", quoted=True)
+        if self.dialect == "spark":
+            plain = _inner_generator(node.generator)
+            query.append("laterals", exp.Lateral(this=plain, view=True, outer=node.outer,
+                                                 alias=exp.TableAlias(this=alias, columns=names)))
+            return query
+        inner = exp.Select(expressions=_unnested(node)).subquery(alias, copy=False)
+        lateral = exp.Lateral(this=inner.this.subquery(copy=False), alias=exp.TableAlias(this=alias))
+        if node.outer:
+            return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
+        return query.join(lateral, join_type="CROSS", copy=False)
+
+
+def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:
+    """A comparison that IN can say: equalities of outer values with inner columns."""
+    found = []
+    for part in conjuncts(node.compared):
+        if not isinstance(part, exp.EQ):
+            return None
+        if not (isinstance(part.right, exp.Column) and part.right.name in node.right.names):
+            return None
+        if names_in(part.left) & node.right.names:
+            return None
+        found.append((part.left, part.right))
+    return found or None
+
+
+def _inner_generator(generator: Expr) -> Expr:
+    """The generator without OUTER, which LATERAL VIEW says itself."""
+    if isinstance(generator, exp.ExplodeOuter):
+        return exp.Explode(this=generator.this.copy())
+    if isinstance(generator, exp.PosexplodeOuter):
+        return exp.Posexplode(this=generator.this.copy())
+    return generator.copy()
+
+
+def _unnested(node: Generate) -> list[Expr]:
+    """The generator's columns in a dialect that has UNNEST."""
+    value = node.generator.this
+    names = [column.name for column in node.output]
+    items: list[Expr] = [exp.alias_(exp.Anonymous(this="UNNEST", expressions=[value.copy()]), names[-1], quoted=True)]
+    if len(names) == 2:
+        position = exp.Anonymous(this="GENERATE_SUBSCRIPTS", expressions=[value.copy(), exp.Literal.number(1)])
+        items.insert(0, exp.alias_(exp.Sub(this=position, expression=exp.Literal.number(1)), names[0], quoted=True))
+    return items
+
+
+def _is_recursive(node: Node) -> bool:
+    return any(isinstance(part, RecursiveRef) for part in node.walk())
+
+
+def _select(columns: Sequence[Column], value: Callable[[str], Expr]) -> exp.Select:
+    return exp.Select(expressions=[value(column.name) for column in columns] or [_dummy()])
+
+
+def _dummy() -> Expr:
+    """A column for relations that have none."""
+    return exp.alias_(exp.Literal.number(1), "_one", quoted=True)
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))

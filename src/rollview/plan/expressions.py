@@ -1,0 +1,83 @@
+"""Expressions over plan columns: sqlglot trees whose columns are bare, unique names. They are never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sqlglot import exp
+
+Expr = exp.Expression
+
+TRUE = exp.true()
+
+
+def names_in(expr: Expr) -> set[str]:
+    """The plan columns that an expression uses."""
+    return {column.name for column in expr.find_all(exp.Column)}
+
+
+def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """The expression over other columns."""
+    return replace_columns(expr, {old: ref(new) for old, new in names.items()})
+
+
+def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """The expression with columns replaced by other expressions."""
+
+    def one(node: Expr) -> Expr:
+        if isinstance(node, exp.Column) and node.name in values:
+            return grouped(values[node.name].copy())
+        return node
+
+    return transform(expr, one)
+
+
+def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """A changed copy; what ``change`` returns is not looked into again."""
+    return expr.transform(change, copy=True)
+
+
+def grouped(expr: Expr) -> Expr:
+    """The expression in parentheses, if it could be torn apart by what it is put into."""
+    if isinstance(expr, exp.Binary | exp.Not | exp.Neg | exp.Between | exp.In | exp.Is | exp.Case | exp.Interval):
+        return exp.Paren(this=expr)
+    return expr
+
+
+def ref(name: str) -> exp.Column:
+    """A column of a plan in an expression."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def conjuncts(expr: Expr | None) -> list[Expr]:
+    """The parts of a condition that must all hold."""
+    if expr is None:
+        return []
+    bare = expr.unnest() if isinstance(expr, exp.Paren) else expr
+    if isinstance(bare, exp.And):
+        return [*conjuncts(bare.left), *conjuncts(bare.right)]
+    if isinstance(bare, exp.Boolean) and bare.this:
+        return []
+    return [bare]
+
+
+def conjunction(parts: Iterable[Expr]) -> Expr | None:
+    """All of the parts as one condition; None if there are none."""
+    found = list(parts)
+    if not found:
+        return None
+    result = grouped(found[0].copy()) if len(found) > 1 else found[0].copy()
+    for part in found[1:]:
+        result = exp.And(this=result, expression=grouped(part.copy()))
+    return result
+
+
+def same(a: str, b: str) -> Expr:
+    """Equality that takes NULL for a value."""
+    return exp.NullSafeEQ(this=ref(a), expression=ref(b))
+
+
+def equality(expr: Expr) -> tuple[Expr, Expr] | None:
+    """The two sides, if the expression is an equality."""
+    bare = expr.unnest() if isinstance(expr, exp.Paren) else expr
+    return (bare.left, bare.right) if isinstance(bare, exp.EQ | exp.NullSafeEQ) else None
