@@ -163,3 +163,16 @@ def test_no_java_is_one_message(tmp_path: Path) -> None:
     assert "Spark needs Java 17 or newer, and none was found" in done.stderr
     assert "openjdk-17-jre-headless" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_odd_values_are_valid_json_and_run_time_errors_are_mistakes(shop: Any) -> None:
+    found = shop("sql", "--json", "-e", "SELECT double('NaN') AS x, map(DATE'2025-01-01', 1) AS m, 1 AS a, 2 AS a, "
+                 "named_struct('f', 1.5) AS s")  # fmt: skip
+    row = json.loads(found.stdout, parse_constant=lambda word: pytest.fail(word))["rows"][0]
+    assert row == {"x": "nan", "m": {"2025-01-01": 1}, "a": 1, "a_2": 2, "s": {"f": "1.5"}}
+    failing = shop("sql", "-e", "SELECT 1 / (id - 1) FROM t")
+    assert failing.exit_code == 1
+    assert "Division by zero" in failing.stderr
+    assert shop("sql", "-e", "SELECT 1 AS plan").exit_code == 0
+    assert "12345678.9" in shop("sql", "-e", "SELECT double(12345678.9) AS d").stdout
+    assert [r["view"] for r in json.loads(shop("refresh", "M", "N", "--full", "--json").stdout)] == ["n", "m"]

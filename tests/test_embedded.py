@@ -15,18 +15,20 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from rollview import Rollview
+from rollview import Rollview, connect
 from rollview.errors import (
     AmbiguousMerge,
     BadName,
     ColumnNotFound,
     KeyViolated,
+    SchemaChanged,
     SqlError,
     Unsupported,
     UserError,
     VersionGone,
 )
-from rollview.store.embedded import edits
+from rollview.store.embedded import rewrite
+from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
 from rows import bag, rows
 
@@ -192,12 +194,12 @@ def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview, mon
         "MERGE INTO {t} x USING (SELECT CAST(id AS INT) AS id FROM range(40, 60)) s ON x.id = s.id "
         "WHEN MATCHED THEN UPDATE SET v = 'm' WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'i')",
     )
-    for table, size in (("small", edits.SMALL), ("middle", 30), ("large", 0)):
-        monkeypatch.setattr(edits, "SMALL", size)
+    for table, size in (("small", rewrite.SMALL), ("middle", 30), ("large", 0)):
+        monkeypatch.setattr(rewrite, "SMALL", size)
         rv.sql(f"CREATE TABLE {table} (id INT, v STRING, m MAP<STRING, BIGINT>, PRIMARY KEY (id))")
         for sql in script:
             rv.sql(sql.format(t=table))
-    monkeypatch.setattr(edits, "SMALL", 0)
+    monkeypatch.setattr(rewrite, "SMALL", 0)
     with pytest.raises(KeyViolated):
         rv.sql("UPDATE large SET id = 1")
     with pytest.raises(AmbiguousMerge):
@@ -370,3 +372,170 @@ def test_a_copied_warehouse_is_the_same_warehouse(rv: Rollview, opened: Any, tmp
     assert rows(copy.table("v")) == [(2,)]
     assert copy.refresh("v").strategy == "no_op"
     assert copy.store.versions_at(moment, ["t"]) == {"t": 1}
+
+
+def test_a_warehouse_named_by_a_roundabout_path(opened: Any, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    for place in ("x/../a b é id=5/w", "plain/./w"):
+        there: Rollview = opened(folder=tmp_path / place)
+        there.sql("CREATE TABLE t (id INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1), (2); UPDATE t SET id = id + 10")
+        there.sql("MERGE INTO t USING (SELECT 11 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+        assert rows(there.table("t")) == [(12,)]
+    for name in ("a[1]", "b%20c"):
+        with pytest.raises(UserError, match="pattern"):
+            opened(folder=tmp_path / name)
+
+
+def test_fields_of_structs_are_not_taken_for_columns(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (a INT, s STRUCT<a: INT>); INSERT INTO t VALUES (1, named_struct('a', 2))")
+    with pytest.raises(Unsupported, match="a field of s"):
+        rv.sql("UPDATE t SET s.a = 5")
+    with pytest.raises(ColumnNotFound, match="nosuch"):
+        rv.sql("UPDATE t SET nosuch.a = 5")
+    rv.sql("UPDATE t x SET x.a = 7")
+    assert rows(rv.table("t").selectExpr("a", "s.a")) == [(7, 2)]
+
+
+def test_an_interrupt_after_the_commit_loses_nothing(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+    for sql in ("INSERT INTO t VALUES (2)", "UPDATE t SET id = id + 1", "INSERT OVERWRITE t VALUES (2), (3)"):
+        with monkeypatch.context() as patch:
+            before = rv.store.version("t")
+
+            def interrupted(self: Log, version: int, info: Any = Log.info, before: int = before) -> Any:
+                if version > before:
+                    raise KeyboardInterrupt
+                return info(self, version)
+
+            patch.setattr(Log, "info", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                rv.sql(sql)
+        assert rv.store.version("t") == before + 1
+    assert rows(rv.table("t")) == [(2,), (3,)]
+
+
+def test_a_table_may_become_one_with_timestamp_ntz(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE z (a INT); CREATE OR REPLACE TABLE z (a TIMESTAMP_NTZ)")
+    rv.sql("INSERT INTO z VALUES (TIMESTAMP_NTZ'2025-01-01 00:00:00')")
+    assert rv.table("z").count() == 1
+    rv.sql("DROP TABLE z")
+
+
+@pytest.mark.parametrize("item", ["'delta.columnMapping.mode' = 'name'", "'delta.enableDeletionVectors' = 'true'"])
+def test_properties_that_would_not_be_kept_are_refused(rv: Rollview, item: str) -> None:
+    with pytest.raises(Unsupported, match="would not keep to it"):
+        rv.sql(f"CREATE TABLE t (a INT) TBLPROPERTIES ({item})")
+    rv.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('delta.appendOnly' = 'true', 'mine' = 'x')")
+    rv.sql("INSERT INTO t VALUES (1)")
+    with pytest.raises(UserError, match="append-only"):
+        rv.sql("DELETE FROM t")
+    assert rv.store.properties("t")["mine"] == "x"
+
+
+def test_an_unreadable_table_harms_no_other_statement(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE dv (a INT); INSERT INTO dv VALUES (1)")
+    for file in (rv.store.root / "dv").rglob("*.parquet"):  # type: ignore[attr-defined]
+        file.unlink()
+    rv.store._published.distrust()  # type: ignore[attr-defined]
+    rv.spark.catalog.dropTempView("dv")
+    assert rows(rv.sql("SELECT 1 AS dv")) == [(1,)]
+    with pytest.raises(VersionGone):
+        rv.sql("SELECT * FROM dv")
+    rv.sql("DROP TABLE dv")
+    assert rv.tables() == []
+
+
+def test_two_warehouses_on_one_session_do_not_mix(rv: Rollview, tmp_path: Path) -> None:
+    other = connect(tmp_path / "other", spark=rv.spark)
+    for one, text in ((rv, "mine"), (other, "other")):
+        one.sql(f"CREATE TABLE t (v STRING); INSERT INTO t VALUES ('{text}')")
+    for one, text in ((rv, "mine"), (other, "other"), (rv, "mine")):
+        assert rows(one.sql("SELECT * FROM t")) == [(text,)]
+    rv.sql("CREATE OR REPLACE TEMP VIEW t AS SELECT 'shadow' AS v")
+    assert rows(rv.sql("SELECT * FROM t")) == [("mine",)]
+
+
+def test_names_are_read_at_their_newest_version_however_they_are_written(rv: Rollview, opened: Any) -> None:
+    rv.sql("CREATE TABLE `2024_x` (a INT); INSERT INTO `2024_x` VALUES (1)")
+    rv.sql("SELECT * FROM `2024_x`")
+    opened().sql("INSERT INTO `2024_x` VALUES (2)")
+    assert rows(rv.sql("SELECT * FROM 2024_x")) == [(1,), (2,)]
+    assert rows(rv.sql("SELECT * FROM IDENTIFIER('2024_x')")) == [(1,), (2,)]
+
+
+def test_overwriting_keeps_what_the_columns_declare(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE o (id INT NOT NULL, a ARRAY<INT> NOT NULL); INSERT INTO o VALUES (1, array(1))")
+    for sql in (
+        "INSERT OVERWRITE o VALUES (NULL, array(1))",
+        "INSERT INTO o VALUES (2, NULL)",
+        "UPDATE o SET a = NULL",
+    ):
+        with pytest.raises(KeyViolated, match="NOT NULL"):
+            rv.sql(sql)
+    rv.sql("INSERT OVERWRITE o VALUES (2, array(2))")
+    assert [field.nullable for field in rv.store.schema("o")] == [False, False]
+    with pytest.raises(Unsupported, match="part of the key"):
+        rv.sql("CREATE TABLE k (s STRUCT<a: INT>, PRIMARY KEY (s))")
+
+
+def test_changes_over_a_change_of_schema(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (x INT, y STRING); INSERT INTO t VALUES (1, 'a')")
+    rv.sql("CREATE OR REPLACE TABLE t (x INT, y STRING, z INT)")
+    assert rows(rv.store.changes("t", 1, 2).select("x", "y", "z", CHANGE_TYPE)) == [(1, "a", None, "delete")]
+    rv.sql("CREATE OR REPLACE TABLE t (x INT, zz STRING)")
+    with pytest.raises(SchemaChanged, match="y is gone"):
+        rv.store.changes("t", 1, 3)
+
+
+def test_a_retried_statement_reads_the_newest_rows_everywhere(
+    rv: Rollview, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rv.sql("CREATE TABLE ct (id INT, n INT); INSERT INTO ct VALUES (1, 0), (2, 100)")
+    other: Rollview = opened()
+    commit, once = Log.commit, [True]
+
+    def overtaken(self: Log, *arguments: Any) -> Any:
+        if once.pop() if once else False:
+            other.sql("UPDATE ct SET n = 500 WHERE id = 2")
+        return commit(self, *arguments)
+
+    monkeypatch.setattr(Log, "commit", overtaken)
+    rv.sql("UPDATE ct SET n = (SELECT max(n) FROM ct) WHERE id = 1")
+    assert rows(rv.table("ct")) == [(1, 500), (2, 500)]
+
+
+def test_what_does_not_fit_is_refused_without_ansi_too(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (a INT, d DECIMAL(4, 2))")
+    rv.spark.conf.set("spark.sql.ansi.enabled", "false")
+    for sql in ("INSERT INTO t VALUES (99999999999, 1)", "INSERT INTO t VALUES (1, 12345)"):
+        with pytest.raises(UserError, match="does not fit"):
+            rv.sql(sql)
+    rv.sql("INSERT INTO t VALUES (2.9D, 1.239)")
+    assert rows(rv.table("t")) == [(2, Decimal("1.24"))]
+
+
+def test_values_that_python_cannot_hold(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (d DATE, ts TIMESTAMP, s STRING)")
+    rv.sql("INSERT INTO t SELECT DATE'+12345-01-01', TIMESTAMP'+12345-01-01 00:00:00', CAST(X'FF41' AS STRING)")
+    rv.sql("INSERT INTO t VALUES (DATE'-0044-03-15', NULL, 'x')")
+    rv.sql("DELETE FROM t WHERE s = 'x'")
+    assert rv.table("t").count() == 1
+
+
+def test_tables_of_others_without_statistics_or_with_odd_partitions(rv: Rollview) -> None:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    root: Path = rv.store.root  # type: ignore[attr-defined]
+    write_deltalake(str(root / "p"), pa.table({"p": ["a b", "c/d"], "n": [1, 2]}), partition_by=["p"])
+    assert rows(rv.table("p")) == [("a b", 1), ("c/d", 2)]
+    assert rv.store.changes("p", -1, 0).count() == 2
+    write_deltalake(str(root / "q"), pa.table({"n": [1, 2]}), configuration={"delta.dataSkippingNumIndexedCols": "0"})
+    log = root / "q" / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line.get("add", {}).pop("stats", None)
+    log.write_text("\n".join(json.dumps(line) for line in lines))
+    assert rv.store.count("q") == 2
+    rv.sql("UPDATE q SET n = n + 1 WHERE n = 2")
+    assert rows(rv.table("q")) == [(1,), (3,)]

@@ -346,3 +346,63 @@ def test_the_definition_is_in_the_state_table(rv: Rollview) -> None:
     stored = json.loads(rv.store.properties("__rollview__v")["rollview.view"])
     assert stored["query"] == "SELECT '{}' AS braces, g FROM t WHERE g <> '{x}'"
     assert rows(rv.table("v"))[0] == ("{}", "a")
+
+
+def test_a_cte_named_like_its_table_in_another_case(rv_each: Rollview) -> None:
+    rv = shop(rv_each)
+    rv.create("v", "WITH T AS (SELECT id FROM t WHERE id > 2) SELECT * FROM t; -- done")
+    assert rows(rv.table("v")) == [(3,), (4,)]
+
+
+def test_a_view_without_tables_and_with_braces(rv: Rollview) -> None:
+    rv.create("v", "SELECT '{}' AS b, '{{x}}' AS c", policy="full")
+    assert rows(rv.table("v")) == [("{}", "{{x}}")]
+    assert rv.refresh("v").strategy == "no_op"
+
+
+def test_a_refresh_that_lost_a_race_is_done_again(
+    rv: Rollview, opened: Callable[..., Rollview], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop(rv)
+    rv.create("v", "SELECT count(*) AS n FROM t")
+    other = opened()
+    rv.sql("INSERT INTO t VALUES (5, 'e', 5)")
+    replace, once = type(rv.store).replace, [True]
+
+    def overtaken(self: object, *arguments: object, **options: object) -> object:
+        if once and once.pop():
+            other.refresh("v")
+            other.sql("INSERT INTO t SELECT max(id) + 1, 'f', 6 FROM t")
+        return replace(self, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(rv.store), "replace", overtaken)
+    result = rv.refresh("v")
+    assert result.to_vector == rv.views()[0].vector == {"t": 3}
+    assert rows(rv.table("v")) == [(6,)]
+    once.append(True)
+    rv.sql("INSERT INTO t VALUES (9, 'g', 7)")
+    with pytest.raises(UserError, match="another session"):
+        rv.create("v", "SELECT 0 AS n FROM t", or_replace=True)
+    assert rv.verify("v").ok
+
+
+def test_verify_knows_a_table_made_anew(rv: Rollview) -> None:
+    shop(rv)
+    rv.create("v", "SELECT g FROM t")
+    rv.sql("DROP TABLE t; CREATE TABLE t (g STRING); INSERT INTO t VALUES ('q')")
+    with pytest.raises(VersionGone, match="dropped and made again"):
+        rv.verify("v")
+
+
+def test_names_that_views_cannot_have_and_statements_that_are_not_for_them(rv: Rollview) -> None:
+    shop(rv)
+    rv.create("v", "SELECT g AS _change_type FROM t")
+    assert rv.table("v").columns == ["_change_type"]
+    for sql in ("DROP VIEW v", "CREATE MATERIALIZED VIEW __rollview__x AS SELECT 1 AS a"):
+        with pytest.raises(UserError):
+            rv.sql(sql)
+    with pytest.raises(UserError, match="no refresh policy"):
+        rv.create("w", "SELECT 1 AS a", policy="sometimes")
+    with pytest.raises(UserError, match="no table named it's"):
+        rv.table("it's")
+    assert rows(rv.sql("SELECT * FROM v WHERE _change_type = 'b'")) == [("b",)]

@@ -10,6 +10,7 @@ Every error says what is wrong, where (the SQL, underlined), why, and what to do
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,9 +25,9 @@ class Place:
 
     @staticmethod
     def find(sql: str, fragment: str) -> Place | None:
-        """The first place of ``fragment`` in ``sql``, whatever its case."""
-        at = sql.lower().find(fragment.lower()) if fragment else -1
-        return Place(sql, at, at + len(fragment)) if at >= 0 else None
+        """The first place of ``fragment`` in ``sql`` as a word of its own, whatever its case."""
+        found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
+        return Place(sql, found.start(), found.end()) if found else None
 
     def underlined(self) -> str:
         """The line (or lines) that hold the place, with carets under it."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import local_session, require_delta
 from rollview.engine.spark import small_frame, spark_errors
-from rollview.errors import BadName, NameTaken, Place, UserError
+from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.table_statements import (
     CreateTable,
+    DropPlainView,
     DropTable,
     Insert,
     ShowTables,
@@ -104,22 +106,28 @@ class Rollview:
         with spark_errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
             if about_table is not None:
                 self._check_target(about_table, sql)
-            if not self.store.has_catalog:
-                self._name_relations(SqlTokens.of(sql).words())
-            return self.store.pass_on(sql) if about_table is None else self.store.run(about_table, sql)
+            problems = {} if self.store.has_catalog else self._name_relations(SqlTokens.of(sql).words())
+            try:
+                if about_table is None or isinstance(about_table, DropPlainView):
+                    return self.store.pass_on(sql)
+                return self.store.run(about_table, sql)
+            except PySparkException as error:
+                if problems and (error.getCondition() or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
+                    raise next(iter(problems.values())) from error
+                raise
 
-    def _name_relations(self, words: set[str]) -> None:
-        """Makes the tables and views that a text may mean readable by their names."""
-        self.store.sync(words)
+    def _name_relations(self, words: set[str]) -> dict[str, RollviewError]:
+        """Makes the tables and views that a text may mean readable by their names; tells which cannot be read."""
+        problems = self.store.sync(words)
         for word in words:
             if self.catalog.has(word):
                 publish(self.catalog, self.catalog.get(word))
+        return problems
 
-    def _check_target(self, statement: TableStatement, sql: str) -> None:
+    def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""
-        if isinstance(statement, ShowTables):
-            return
-        parts: Name = statement.name if isinstance(statement, CreateTable | DropTable) else statement.table
+        made = (CreateTable, DropTable, DropPlainView)
+        parts: Name = statement.name if isinstance(statement, made) else statement.table
         where = Place.find(sql, parts[-1])
         if parts[-1].lower().startswith(STATE_PREFIX):
             raise BadName(
@@ -132,7 +140,7 @@ class Rollview:
             return
         if isinstance(statement, CreateTable):
             raise NameTaken(f"{name} is the name of a materialized view", where=where, todo="choose another name")
-        if isinstance(statement, DropTable):
+        if isinstance(statement, DropTable | DropPlainView):
             raise UserError(
                 f"{name} is a materialized view", where=where, todo=f"use DROP MATERIALIZED VIEW {quote(name)}"
             )
@@ -173,11 +181,12 @@ class Rollview:
         if_not_exists: bool = False,
     ) -> RefreshResult:
         """Makes a materialized view."""
-        return create_view(
-            self.spark,
-            self.catalog,
-            CreateView(parse_name(name), query.strip().rstrip(";"), Policy(policy), comment, or_replace, if_not_exists),
-        )
+        statements = split_script(query)
+        if len(statements) != 1:
+            raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
+        chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
+        return create_view(self.spark, self.catalog, statement)
 
     def refresh(self, name: str, *, full: bool = False) -> RefreshResult:
         """Brings a view to the newest versions of its base tables."""

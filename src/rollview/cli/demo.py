@@ -152,8 +152,7 @@ def _changed_rows(rv: Rollview, before: dict[str, int], after: dict[str, int]) -
     """The rows inserted, updated and deleted in a view's base tables between two vectors."""
     changed = 0
     for table, version in after.items():
-        stored = rv.catalog.state(table) if rv.catalog.has(table) else table
         if version != before[table]:
-            feed = rv.store.changes(stored, before[table], version)
+            feed = rv.store.changes(rv.catalog.stored(table), before[table], version)
             changed += feed.where(f"{CHANGE_TYPE} <> '{UPDATE_BEFORE}'").count()
     return changed

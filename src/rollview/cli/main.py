@@ -16,7 +16,9 @@ import typer
 
 from rollview import __version__
 from rollview.cli.render import DIFFERENT, Screen, exit_code
+from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
+from rollview.parse.names import parse_name
 from rollview.parse.tokens import split_script
 from rollview.refresh.results import RefreshResult, ViewStatus
 from rollview.session import Rollview, connect
@@ -108,9 +110,8 @@ def sql(
             _prompt(rv, screen, limit)
             return
         for statement in statements:
-            with screen.busy(" ".join(statement.split())[:60]):
-                frame = rv.sql(statement)
-            screen.frame(frame, limit)
+            with screen.busy(" ".join(statement.split())[:60]), spark_errors(statement):
+                screen.frame(rv.sql(statement), limit)
 
 
 def _prompt(rv: Rollview, screen: Screen, limit: int) -> None:
@@ -130,9 +131,8 @@ def _prompt(rv: Rollview, screen: Screen, limit: int) -> None:
             continue
         try:
             for statement in split_script(text):
-                with screen.busy("running"):
-                    frame = rv.sql(statement)
-                screen.frame(frame, limit)
+                with screen.busy("running"), spark_errors(statement):
+                    screen.frame(rv.sql(statement), limit)
         except RollviewError as error:
             screen.error(error)
         text = ""
@@ -159,6 +159,7 @@ def refresh(
 
 def _in_order(rv: Rollview, names: list[str]) -> list[str]:
     """Views after the views that they read."""
+    names = [rv.store.canonical(parse_name(name)) for name in names]
     ordered: list[str] = []
 
     def visit(name: str) -> None:

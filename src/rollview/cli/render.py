@@ -7,13 +7,14 @@ import dataclasses
 import datetime
 import decimal
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -43,7 +44,7 @@ class Screen:
 
     def emit(self, value: Any) -> None:
         """One JSON document on stdout."""
-        print(json.dumps(value, default=_plain, ensure_ascii=False))
+        print(json.dumps(_plain(value), ensure_ascii=False))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
         table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", pad_edge=False)
@@ -62,15 +63,11 @@ class Screen:
         rows = frame.limit(limit + 1).collect() if frame.columns else []
         cut = len(rows) > limit
         if self.as_json:
-            self.emit(
-                {
-                    "columns": frame.columns,
-                    "rows": [row.asDict(recursive=True) for row in rows[:limit]],
-                    "truncated": cut,
-                }
-            )
+            names = _unique(frame.columns)
+            values = [dict(zip(names, row, strict=True)) for row in rows[:limit]]
+            self.emit({"columns": names, "rows": values, "truncated": cut})
             return
-        if frame.columns == ["plan"] and len(rows) == 1:
+        if frame.columns == ["plan"] and len(rows) == 1 and isinstance(rows[0][0], str):
             self.out.print(Text(rows[0][0]))
             return
         if frame.columns:
@@ -131,7 +128,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return repr(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{k}: {v}" for k, v in value.items())
     text = str(value)
@@ -139,12 +136,29 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    """The value as JSON can hold it: numbers that JSON has no word for, dates and decimals as text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, datetime.datetime | datetime.date):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, Row):
+        return _plain(value.asDict())
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     if isinstance(value, bytes | bytearray):
         return value.hex()
-    return str(value)
+    return value.isoformat() if isinstance(value, datetime.datetime | datetime.date) else str(value)
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """The names, a repeated one with a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return found

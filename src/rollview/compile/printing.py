@@ -39,14 +39,20 @@ DIALECTS = ("spark", "duckdb", "postgres")
 Relations = Callable[[Scan], str]
 
 
-def print_plan(plan: Node, dialect: str = "spark", labels: Sequence[str] | None = None,
-               relations: Relations = lambda scan: scan.table, pretty: bool = False) -> str:
+def print_plan(
+    plan: Node,
+    dialect: str = "spark",
+    labels: Sequence[str] | None = None,
+    relations: Relations = lambda scan: scan.table,
+    pretty: bool = False,
+) -> str:
     """The plan as SQL text."""
     return plan_query(plan, dialect, labels, relations).sql(dialect=dialect, pretty=pretty)
 
 
-def plan_query(plan: Node, dialect: str, labels: Sequence[str] | None = None,
-               relations: Relations = lambda scan: scan.table) -> exp.Select:
+def plan_query(
+    plan: Node, dialect: str, labels: Sequence[str] | None = None, relations: Relations = lambda scan: scan.table
+) -> exp.Select:
     """The plan as a tree of SQL."""
     printer = _Printer(dialect, relations)
     last = printer.cte(plan)
@@ -111,8 +117,10 @@ class _Printer:
         if not node.columns:
             return exp.Select(expressions=[_dummy()])
         rows = [exp.Tuple(expressions=[value.copy() for value in row]) for row in node.rows]
-        alias = exp.TableAlias(this=exp.to_identifier("v", quoted=True),
-                               columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns])
+        alias = exp.TableAlias(
+            this=exp.to_identifier("v", quoted=True),
+            columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
+        )
         return _select(node.columns, ref).from_(exp.Values(expressions=rows, alias=alias), copy=False)
 
     def _filter(self, node: Filter) -> exp.Query:
@@ -130,9 +138,9 @@ class _Printer:
         if node.kind in (SEMI, ANTI):
             return self._semi(node)
         query = self._over(node.left, node.columns)
-        how = {"join_type": node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")}
+        how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
-        return query.join(self.source(node.right), on=on, copy=False, **how)
+        return query.join(self.source(node.right), on=on, join_type=how, copy=False)
 
     def _semi(self, node: Join) -> exp.Query:
         query = self._over(node.left, node.columns)
@@ -180,7 +188,9 @@ class _Printer:
         return query
 
     def _aggregate(self, node: Aggregate) -> exp.Query:
-        output = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in (*node.keys, *node.aggregates)]
+        output = [
+            exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in (*node.keys, *node.aggregates)
+        ]
         query = exp.Select(expressions=output or [_dummy()]).from_(self.source(node.input), copy=False)
         if node.sets is not None:
             sets = [exp.Tuple(expressions=[node.keys[i].value.copy() for i in subset]) for subset in node.sets]
@@ -210,13 +220,23 @@ class _Printer:
     def _recursive(self, node: Recursive) -> exp.Query:
         self.recursive = True
         anchor = exp.Select().from_(_table(self.cte(node.left)), copy=False)
-        anchor.set("expressions", [exp.alias_(ref(c.name), out.label, quoted=True)
-                                   for c, out in zip(node.left.columns, node.output, strict=True)])
+        anchor.set(
+            "expressions",
+            [
+                exp.alias_(ref(c.name), out.label, quoted=True)
+                for c, out in zip(node.left.columns, node.output, strict=True)
+            ],
+        )
         self._inline = True
         step = exp.Select().from_(self.source(node.right), copy=False)
         self._inline = False
-        step.set("expressions", [exp.alias_(ref(c.name), out.label, quoted=True)
-                                 for c, out in zip(node.right.columns, node.output, strict=True)])
+        step.set(
+            "expressions",
+            [
+                exp.alias_(ref(c.name), out.label, quoted=True)
+                for c, out in zip(node.right.columns, node.output, strict=True)
+            ],
+        )
         self.ctes.append((node.name, exp.Union(this=anchor, expression=step, distinct=node.distinct)))
         output = [exp.alias_(ref(c.label), c.name, quoted=True) for c in node.output]
         return exp.Select(expressions=output).from_(_table(node.name), copy=False)
@@ -240,8 +260,10 @@ class _Printer:
         alias = exp.to_identifier(f"g_{node.output[0].name}", quoted=True)
         if self.dialect == "spark":
             plain = _inner_generator(node.generator)
-            query.append("laterals", exp.Lateral(this=plain, view=True, outer=node.outer,
-                                                 alias=exp.TableAlias(this=alias, columns=names)))
+            query.append(
+                "laterals",
+                exp.Lateral(this=plain, view=True, outer=node.outer, alias=exp.TableAlias(this=alias, columns=names)),
+            )
             return query
         inner = exp.Select(expressions=_unnested(node)).subquery(alias, copy=False)
         lateral = exp.Lateral(this=inner.this.subquery(copy=False), alias=exp.TableAlias(this=alias))
@@ -252,7 +274,7 @@ class _Printer:
 
 def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:
     """A comparison that IN can say: equalities of outer values with inner columns."""
-    found = []
+    found: list[tuple[Expr, Expr]] = []
     for part in conjuncts(node.compared):
         if not isinstance(part, exp.EQ):
             return None

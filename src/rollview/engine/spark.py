@@ -45,6 +45,8 @@ def sql_over(spark: SparkSession, template: str, **frames: Any) -> DataFrame:
 
     The frames become part of the plan: what the SQL means does not change when names of the session do.
     """
+    if not frames:  # Spark would leave the doubled braces of verbatim text as they are
+        return spark.sql(template.replace("{{", "{").replace("}}", "}"))
     return spark.sql(template, **frames)
 
 

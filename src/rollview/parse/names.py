@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rollview.errors import SqlSyntaxError
 from rollview.parse.tokens import Cursor, SqlTokens
 
 Name = tuple[str, ...]
@@ -19,12 +20,9 @@ def quote_name(name: Name) -> str:
 
 def parse_name(text: str) -> Name:
     """The parts of a name as an API call gives it: ``v``, ``db.v``, ```my view```, or simply ``my view``."""
-    tokens = SqlTokens.of(text)
-    cursor = Cursor(tokens)
-    if cursor.done:
-        return (text,)
     try:
+        cursor = Cursor(SqlTokens.of(text))
         name = cursor.name("a name")
-    except Exception:
+    except SqlSyntaxError:
         return (text.strip(),)
     return name if cursor.done else (text.strip(),)

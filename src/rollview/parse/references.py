@@ -59,10 +59,13 @@ def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
 def references(sql: str) -> tuple[Reference, ...]:
     """Every table that the query names, in the order of the text; names of CTEs are not among them."""
     tree = parse_query(sql)
+    for table in tree.find_all(exp.Table, exp.TableAlias):  # names are compared without regard to case
+        if isinstance(table.this, exp.Identifier):
+            table.this.set("this", table.this.name.lower())
     tables: dict[int, exp.Table] = {}
     for scope in traverse_scope(tree):
         for source in scope.tables:
-            if source.name and (source.args.get("db") or source.name not in scope.cte_sources):
+            if source.args.get("db") or source.name not in scope.cte_sources:
                 tables[id(source)] = source
     found = [_reference(sql, table) for table in tables.values()]
     return tuple(sorted(found, key=lambda ref: ref.start))
@@ -70,7 +73,7 @@ def references(sql: str) -> tuple[Reference, ...]:
 
 def _reference(sql: str, table: exp.Table) -> Reference:
     parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
-    if len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
+    if not parts or len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
         raise Unsupported(
             f"A view cannot read {table.sql('spark')}",
             where=Place.find(sql, table.sql("spark")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rollview.errors import Place, SqlSyntaxError
 from rollview.parse.names import Name
@@ -37,7 +37,7 @@ class Insert:
 class Update:
     table: Name
     alias: str
-    assignments: tuple[tuple[str, str], ...]
+    assignments: Assignments
     where: str | None
 
 
@@ -55,7 +55,7 @@ class When:
     matched: str  # "both", "source" (no target row) or "target" (no source row)
     condition: str | None
     action: str  # "update", "insert" or "delete"
-    assignments: tuple[tuple[str, str], ...] | None = ()
+    assignments: Assignments | None = ()
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,29 @@ class DropTable:
 
 
 @dataclass(frozen=True)
+class DropPlainView:
+    """DROP VIEW, which is not for materialized views."""
+
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class ShowTables:
     pass
 
 
-TableStatement = CreateTable | Insert | Update | Delete | Merge | DropTable | ShowTables
+#: What a column is called in SET: its name, or names that lead to a field of it.
+Assignments = tuple[tuple[Name, str], ...]
+
+#: What a store runs.
+TableStatement = CreateTable | Insert | Update | Delete | Merge | DropTable
 
 
-def parse_table_statement(sql: str) -> TableStatement | None:
+def parse_table_statement(sql: str) -> TableStatement | DropPlainView | ShowTables | None:
     """The table statement that ``sql`` is, or None if it is another kind."""
     cursor = Cursor(SqlTokens.of(sql))
-    statement: TableStatement
+    statement: TableStatement | DropPlainView | ShowTables
     if cursor.take("CREATE", "OR", "REPLACE", "TABLE"):
         statement = _create(cursor, or_replace=True)
     elif cursor.take("CREATE", "TABLE"):
@@ -105,6 +117,11 @@ def parse_table_statement(sql: str) -> TableStatement | None:
         if_exists = cursor.take("IF", "EXISTS")
         statement = DropTable(cursor.name("the table's name"), if_exists)
         cursor.take("PURGE")
+    elif cursor.take("DROP", "VIEW"):
+        if_exists = cursor.take("IF", "EXISTS")
+        statement = DropPlainView(cursor.name("the view's name"), if_exists)
+    elif cursor.sees("WITH"):
+        return _with_insert(cursor)
     elif cursor.take("SHOW", "TABLES"):
         if not cursor.done:
             return None
@@ -123,6 +140,8 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
     if cursor.is_word("("):
         cursor.take("(")
         while True:
+            if key and (cursor.sees("PRIMARY", "KEY") or cursor.sees("CONSTRAINT")):
+                raise cursor.error("there is a PRIMARY KEY already")
             if cursor.take("PRIMARY", "KEY"):
                 key = _names(cursor)
             elif cursor.sees("CONSTRAINT") and cursor.is_word("PRIMARY", 2):
@@ -178,21 +197,26 @@ def _names(cursor: Cursor) -> tuple[str, ...]:
     return tuple(Cursor(SqlTokens.of(item)).identifier("a column") for item in cursor.bracketed())
 
 
+def _with_insert(cursor: Cursor) -> Insert | None:
+    """WITH … INSERT INTO …: the common tables belong to the inserted query."""
+    common = cursor.until(lambda: cursor.sees("INSERT"))
+    if not cursor.take("INSERT"):
+        return None
+    insert = _insert(cursor)
+    cursor.finish()
+    return replace(insert, query=f"{common} {insert.query}")
+
+
 def _insert(cursor: Cursor) -> Insert:
     overwrite = cursor.take("OVERWRITE")
-    if not overwrite:
-        cursor.expect("INTO")
-    elif cursor.take("INTO"):
-        pass
+    if not cursor.take("INTO") and not overwrite:
+        raise cursor.error("expected INTO")
     cursor.take("TABLE")
     table = cursor.name("the table's name")
     columns: tuple[str, ...] = ()
     by_name = cursor.take("BY", "NAME")
-    if cursor.is_word("(") and not (
-        cursor.is_word("SELECT", 1)
-        or cursor.is_word("WITH", 1)
-        or cursor.is_word("VALUES", 1)
-        or cursor.is_word("(", 1)
+    if cursor.is_word("(") and not any(
+        cursor.is_word(word, 1) for word in ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
     ):
         columns = _names(cursor)
     if cursor.done:
@@ -208,10 +232,10 @@ def _target(cursor: Cursor, *stops: str) -> tuple[Name, str]:
     return name, name[-1]
 
 
-def _assignments(cursor: Cursor, stop: str) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+def _assignments(cursor: Cursor, stop: str) -> Assignments:
+    found: list[tuple[Name, str]] = []
     while True:
-        column = cursor.name("a column")[-1]
+        column = cursor.name("a column")
         cursor.expect("=")
         value = cursor.until(lambda: cursor.is_word(",") or cursor.is_word(stop))
         if not value:
@@ -297,25 +321,15 @@ def _when(cursor: Cursor) -> When:
         values = cursor.bracketed()
         if len(columns) != len(values):
             raise cursor.error(f"INSERT names {len(columns)} columns but gives {len(values)} values")
-        return When(matched, condition, "insert", tuple(zip(columns, values, strict=True)))
+        return When(
+            matched,
+            condition,
+            "insert",
+            tuple(((column,), value) for column, value in zip(columns, values, strict=True)),
+        )
     if cursor.take("DELETE"):
         return When(matched, condition, "delete")
     cursor.expect("UPDATE", "SET")
     if cursor.take("*"):
         return When(matched, condition, "update", None)
     return When(matched, condition, "update", _assignments(cursor, "WHEN"))
-
-
-def create_table_sql(statement: CreateTable, name: str, properties: Mapping[str, str]) -> str:
-    """A CREATE TABLE for Spark and Delta, whose key is a table property."""
-    verb = "CREATE OR REPLACE TABLE" if statement.or_replace else "CREATE TABLE"
-    exists = " IF NOT EXISTS" if statement.if_not_exists else ""
-    columns = f" ({statement.columns})" if statement.columns else ""
-    comment = f" COMMENT '{_escape(statement.comment)}'" if statement.comment else ""
-    pairs = ", ".join(f"'{_escape(k)}' = '{_escape(v)}'" for k, v in {**properties, **statement.properties}.items())
-    query = f" AS {statement.query}" if statement.query else ""
-    return f"{verb}{exists} {name}{columns} USING delta{comment} TBLPROPERTIES ({pairs}){query}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -17,6 +17,8 @@ from sqlglot.errors import TokenError
 
 from rollview.errors import Place, SqlSyntaxError
 
+_STRINGS = {kind for kind in TokenType if kind.name.endswith("STRING")}
+
 
 class _Tokenizer(Spark.Tokenizer):
     """Spark's tokens, also of statements that the library would leave unread."""
@@ -40,7 +42,7 @@ class Word:
     @property
     def plain(self) -> bool:
         """Whether this is a word or a sign, not a quoted name or a string."""
-        return self.kind not in (TokenType.IDENTIFIER, TokenType.STRING)
+        return self.kind is not TokenType.IDENTIFIER and self.kind not in _STRINGS
 
     @property
     def nameable(self) -> bool:
@@ -75,8 +77,9 @@ class SqlTokens:
         return SqlTokens(sql, words)
 
     def words(self) -> set[str]:
-        """Every word of the text that could be a name, in lower case."""
-        return {token.text.lower() for token in self.tokens if token.nameable}
+        """Everything in the text that could be a name, in lower case."""
+        quoted = {token.text.replace("``", "`").lower() for token in self.tokens if token.quoted}
+        return quoted | {word.lower() for word in re.findall(r"\w+", self.sql)}
 
 
 def split_script(script: str) -> list[str]:
@@ -162,8 +165,13 @@ class Cursor:
     def string(self, meaning: str) -> str:
         if self.done or self.tokens[self.at].kind is not TokenType.STRING:
             raise self.error(f"expected {meaning} as a quoted string")
+        text = self.tokens[self.at].text
         self.at += 1
-        return self.tokens[self.at - 1].text
+        while not self.done and self.tokens[self.at].kind is TokenType.STRING:
+            doubled = self.tokens[self.at].start == self.tokens[self.at - 1].stop  # 'it\'\'s' says it's
+            text += ("'" if doubled else "") + self.tokens[self.at].text
+            self.at += 1
+        return text
 
     def until(self, stop: Callable[[], bool]) -> str:
         """The text up to where ``stop`` holds outside all brackets, or up to the end; the cursor stands there.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from rollview.errors import UserError
 from rollview.parse.names import Name
 from rollview.parse.tokens import Cursor, SqlTokens
 
@@ -16,6 +17,14 @@ class Policy(str, Enum):
     INCREMENTAL = "INCREMENTAL"
     STRICT = "INCREMENTAL STRICT"
     FULL = "FULL"
+
+    @staticmethod
+    def named(name: str) -> Policy:
+        """The policy with this name, in any case."""
+        for policy in Policy:
+            if policy.value == name.upper():
+                return policy
+        raise UserError(f"There is no refresh policy {name}", todo=f"use {', '.join(p.value for p in Policy)}")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Expressions over plan columns: sqlglot trees whose columns are bare, unique names. They are never changed in place."""
+"""Expressions over plan columns: sqlglot trees whose columns are bare, unique names. None is changed in place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
-Expr = exp.Expression
+Expr = exp.Expr
 
 TRUE = exp.true()
 

@@ -1,6 +1,6 @@
 """The operators of a plan. Immutable; each knows its columns and checks itself when it is made.
 
-A column's name is unique in its plan, so a join needs no qualifiers and any part of a plan means the same anywhere in it.
+A column's name is unique in its plan, so a join needs no qualifiers, and a part of a plan means the same anywhere.
 """
 
 from __future__ import annotations

@@ -6,12 +6,15 @@ import contextlib
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.spark import run_query, spark_errors
 from rollview.errors import (
+    BadName,
     ColumnNotFound,
+    Conflict,
     InUse,
     NameTaken,
     NotIncremental,
@@ -20,14 +23,26 @@ from rollview.errors import (
     SqlError,
     TableNotFound,
     UserError,
+    VersionGone,
     nearest,
 )
 from rollview.parse.names import Name, quote
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
 from rollview.refresh.results import FULL, NO_OP, RefreshResult, ViewStatus
-from rollview.refresh.views import DEFINITION, Catalog, Reflected, View, stamp_metadata, stored_columns
-from rollview.store.protocol import Identity, Stamp
+from rollview.refresh.views import (
+    DEFINITION,
+    RUN,
+    STATE_PREFIX,
+    Catalog,
+    Reflected,
+    View,
+    stamp_metadata,
+    stored_columns,
+)
+from rollview.store.protocol import Commit, Identity, Stamp
+
+_TRIES = 5
 
 
 def frame_of(catalog: Catalog, table: str, version: int | None = None) -> DataFrame:
@@ -41,7 +56,14 @@ def frame_of(catalog: Catalog, table: str, version: int | None = None) -> DataFr
 
 
 def query_at(spark: SparkSession, catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> DataFrame:
-    """The view's query over its base tables at a vector."""
+    """The view's query over its base tables at a vector. Raises VersionGone if a table has been made anew since."""
+    for table, identity in vector.items():
+        if catalog.identity(table).table_id != identity.table_id:
+            raise VersionGone(
+                f"Version {identity.version} of {table} is no longer there",
+                why="the table was dropped and made again",
+                todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes the view",
+            )
     frames = {table: frame_of(catalog, table, identity.version) for table, identity in vector.items()}
     refs = references(view.query)
     with spark_errors(view.query, lambda: vector):
@@ -70,6 +92,8 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
     begin = time.monotonic()
     store = catalog.store
     name = store.canonical(statement.name)
+    if statement.name[-1].lower().startswith(STATE_PREFIX):
+        raise BadName(f"{name} cannot be a view's name", why=f"names that begin with {STATE_PREFIX} belong to rollview")
     exists = catalog.has(name)
     if exists and statement.if_not_exists:
         versions = catalog.reflected(catalog.get(name)).versions()
@@ -87,7 +111,7 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
             why="this version of rollview recomputes every view",
             todo="use REFRESH POLICY AUTO or FULL",
         )
-    sources = _sources(catalog, name, statement.query)
+    sources = _sources(catalog, statement.query)
     old = catalog.get(name) if exists else None
     view = View(
         name, old.id if old else uuid.uuid4().hex, statement.query, statement.policy, statement.comment, (), sources
@@ -97,12 +121,8 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
     vector = {table: catalog.identity(table) for table in view.tables}
     frame = query_at(spark, catalog, view, vector)
     _check_output(statement.query, frame)
-    view = View(
-        **{
-            **vars(view),
-            "columns": stored_columns(frame.columns, [field.dataType.simpleString() for field in frame.schema.fields]),
-        }
-    )
+    types = [field.dataType.simpleString() for field in frame.schema.fields]
+    view = replace(view, columns=stored_columns(frame.columns, types))
     if old is not None and _shape(old) != _shape(view) and (readers := catalog.readers(name)):
         raise InUse(
             f"{name} cannot be replaced by a view with other columns",
@@ -112,13 +132,15 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
     rows = frame.toDF(*[column.stored for column in view.columns])
     before = catalog.reflected(old) if old is not None else None
     sequence = before.sequence + 1 if before else 1
-    stamp = Stamp(stamp_metadata(vector, sequence, FULL), view.id, sequence)
     properties = {DEFINITION: view.to_json()}
+    stamp = Stamp(stamp_metadata(vector, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
     with spark_errors(statement.query):
         if old is None:
             commit = store.create(catalog.state(name), rows, properties=properties, stamp=stamp)
         else:
             commit = store.replace(catalog.state(name), rows, key=(), properties=properties, stamp=stamp)
+    if not _is_ours(commit, stamp):
+        raise Conflict(f"{name} was refreshed or replaced by another session meanwhile", todo="repeat the statement")
     publish(catalog, view)
     return RefreshResult(
         name,
@@ -136,7 +158,7 @@ def _shape(view: View) -> list[tuple[str, str]]:
     return [(column.name.casefold(), column.type) for column in view.columns]
 
 
-def _sources(catalog: Catalog, view: str, query: str) -> dict[Name, str]:
+def _sources(catalog: Catalog, query: str) -> dict[Name, str]:
     """What each table name in the query means."""
     found: dict[Name, str] = {}
     for ref in references(query):
@@ -194,31 +216,32 @@ def publish(catalog: Catalog, view: View) -> None:
 def refresh_view(spark: SparkSession, catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
     """Brings a view to the newest versions of its base tables."""
     begin = time.monotonic()
-    view = catalog.get(name)
-    before = catalog.reflected(view)
-    target = newest(catalog, view)
-    if before.vector == target and not full:
-        return RefreshResult(name, NO_OP, None, before.versions(), before.versions(), 0, 0, time.monotonic() - begin)
-    reason = _reason(view, before, target, full)
-    with _schema_errors(view):
-        frame = query_at(spark, catalog, view, target)
-        _check_same_columns(view, frame)
-    rows = frame.toDF(*[column.stored for column in view.columns])
-    sequence = before.sequence + 1
-    with spark_errors(view.query):
-        commit = catalog.store.replace(
-            catalog.state(name), rows, stamp=Stamp(stamp_metadata(target, sequence, FULL), view.id, sequence)
-        )
-    return RefreshResult(
-        name,
-        FULL,
-        reason,
-        before.versions(),
-        {t: i.version for t, i in target.items()},
-        _size(catalog, target),
-        commit.rows or 0,
-        time.monotonic() - begin,
-    )
+    for _ in range(_TRIES):
+        view = catalog.get(name)
+        before = catalog.reflected(view)
+        target = newest(catalog, view)
+        versions = {table: identity.version for table, identity in target.items()}
+        if before.vector == target and not full:
+            return RefreshResult(name, NO_OP, None, before.versions(), versions, 0, 0, time.monotonic() - begin)
+        reason = _reason(view, before, target, full)
+        with _schema_errors(view):
+            frame = query_at(spark, catalog, view, target)
+            _check_same_columns(view, frame)
+        rows = frame.toDF(*[column.stored for column in view.columns])
+        sequence = before.sequence + 1
+        stamp = Stamp(stamp_metadata(target, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
+        with spark_errors(view.query):
+            commit = catalog.store.replace(catalog.state(name), rows, stamp=stamp)
+        if _is_ours(commit, stamp):
+            read, written = _size(catalog, target), commit.rows or 0
+            seconds = time.monotonic() - begin
+            return RefreshResult(name, FULL, reason, before.versions(), versions, read, written, seconds)
+    raise Conflict(f"{name} was refreshed or replaced by other sessions {_TRIES} times meanwhile", todo="try again")
+
+
+def _is_ours(commit: Commit, stamp: Stamp) -> bool:
+    """Whether the newest commit is the one just asked for, and not another session's with the same sequence number."""
+    return bool(commit.metadata.get(RUN) == stamp.metadata[RUN])
 
 
 def _reason(view: View, before: Reflected, target: Mapping[str, Identity], full: bool) -> str:
@@ -270,7 +293,7 @@ def _check_same_columns(view: View, frame: DataFrame) -> None:
 
 def _size(catalog: Catalog, vector: Mapping[str, Identity]) -> int:
     """The rows of the base tables at a vector: what a recomputation reads."""
-    return sum(catalog.store.count(catalog.state(t) if catalog.has(t) else t, i.version) for t, i in vector.items())
+    return sum(catalog.store.count(catalog.stored(t), i.version) for t, i in vector.items())
 
 
 def drop_view(catalog: Catalog, name: str) -> None:

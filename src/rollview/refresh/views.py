@@ -16,12 +16,14 @@ from rollview.errors import InternalError, ViewNotFound, nearest
 from rollview.parse.names import Name
 from rollview.parse.view_statements import Policy
 from rollview.store.protocol import Identity, Store
+from rollview.store.rows import RESERVED
 
 #: The name of a view's state table is the view's name after this.
 STATE_PREFIX = "__rollview__"
 
 DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
+RUN = "rollview.run"
 
 #: One version for each base table of a view.
 Vector = dict[str, int]
@@ -82,23 +84,27 @@ class Reflected:
         return {table: identity.version for table, identity in self.vector.items()}
 
 
-def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str) -> dict[str, object]:
-    """What a refresh writes into its commit."""
+def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str, run: str) -> dict[str, object]:
+    """What a refresh writes into its commit; ``run`` tells it from any other refresh."""
     positions = {table: [identity.table_id, identity.version] for table, identity in vector.items()}
-    return {VECTOR: positions, "rollview.sequence": sequence, "rollview.strategy": strategy}
+    return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
 
 
 def stored_columns(names: list[str], types: list[str]) -> tuple[Column, ...]:
     """Columns for the state table: under their own names where every reader can take them."""
-    taken = {name.casefold() for name in names if re.fullmatch(r"\w+", name)}
+    taken = {name.casefold() for name in names if _storable(name)}
     columns = []
     for index, (name, kind) in enumerate(zip(names, types, strict=True)):
         stored = name
-        if not re.fullmatch(r"\w+", name):
+        if not _storable(name):
             stored = next(f"c{index}{'_' * n}" for n in range(9) if f"c{index}{'_' * n}" not in taken)
             taken.add(stored)
         columns.append(Column(name, stored, kind))
     return tuple(columns)
+
+
+def _storable(name: str) -> bool:
+    return re.fullmatch(r"\w+", name) is not None and name.casefold() not in RESERVED
 
 
 class Catalog:
@@ -146,7 +152,11 @@ class Catalog:
 
     def identity(self, table: str) -> Identity:
         """The newest version of a table or view."""
-        return self.store.identity(self.state(table) if self.has(table) else table)
+        return self.store.identity(self.stored(table))
+
+    def stored(self, table: str) -> str:
+        """Where the rows of a table or view are: the table itself, or the view's state."""
+        return self.state(table) if self.has(table) else table
 
     def readers(self, table: str) -> list[str]:
         """The views that read a table or view."""

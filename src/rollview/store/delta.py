@@ -16,19 +16,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.engine.spark import settings, small_frame, sql_over, verbatim
-from rollview.errors import BadName, KeyViolated, NameTaken, TableNotFound, VersionGone, nearest
+from rollview.engine.spark import settings, sql_over, verbatim
+from rollview.errors import BadName, NameTaken, RollviewError, SchemaChanged, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.parse.table_statements import (
     CreateTable,
     DropTable,
     Insert,
     Merge,
-    ShowTables,
     TableStatement,
     Update,
-    create_table_sql,
 )
+from rollview.store.edits import AFTER, FILE, KIND, POSITION, located
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -55,6 +54,7 @@ from rollview.store.rows import (
     merge_source,
     null_in_key,
 )
+from rollview.store.statements import merge_edits, update_edits
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 _PLAIN = re.compile(r"\w+", re.ASCII)
@@ -396,7 +396,7 @@ class DeltaStore:
 
     # SQL
 
-    def sync(self, words: set[str]) -> None:
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
         for table in words - self._named.keys():
             if not self.exists(table):
                 continue
@@ -406,6 +406,7 @@ class DeltaStore:
                 self._named[table] = ""
             else:
                 self.read(table).createOrReplaceTempView(quote(table))
+        return {}
 
     def _in_space(self, name: str) -> str:
         """The name in the schema that stands for the folder."""
@@ -435,8 +436,6 @@ class DeltaStore:
         return self.spark.sql(sql)
 
     def run(self, statement: TableStatement, sql: str) -> DataFrame:
-        if isinstance(statement, ShowTables):
-            return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
         if isinstance(statement, CreateTable):
             return self._run_create(statement)
         if isinstance(statement, DropTable):
@@ -450,29 +449,21 @@ class DeltaStore:
             schema = self.schema(table)
             rows = aligned(self.spark.sql(statement.query), schema, table, statement.columns, by_name=statement.by_name)
             self._check_key(table, rows, key, None if statement.overwrite else self.read(table))
-        elif key and (
-            isinstance(statement, Merge) or (isinstance(statement, Update) and self._sets_key(statement, key))
-        ):
-            return self._run_checked(table, key, sql)
+        elif key and (isinstance(statement, Merge) or (isinstance(statement, Update) and _sets(statement, key))):
+            self._check_edits(table, key, statement)
         return self.spark.sql(sql)
 
-    def _sets_key(self, statement: Update, key: Sequence[str]) -> bool:
-        return bool({name.casefold() for name, _ in statement.assignments} & {name.casefold() for name in key})
-
-    def _run_checked(self, table: str, key: Sequence[str], sql: str) -> DataFrame:
-        """Runs a statement that may repeat a key, and takes it back if it did."""
-        before = self.version(table)
-        result = self.spark.sql(sql)
-        after = self.version(table)
-        if after == before:
-            return result
-        try:
-            self._check_key(table, self.read(table), key, None)
-        except KeyViolated:
-            if self.version(table) == before + 1:
-                self.spark.sql(f"RESTORE TABLE {self.sql_name(table)} TO VERSION AS OF {before}")
-            raise
-        return result
+    def _check_edits(self, table: str, key: Sequence[str], statement: Merge | Update) -> None:
+        """Raises KeyViolated if the statement would repeat a key. Nothing is written yet."""
+        schema, rows = self.schema(table), located(self.read(table))
+        if isinstance(statement, Merge):
+            edits = merge_edits(rows, statement, schema, table)
+        else:
+            edits = update_edits(rows, statement, schema, table)
+        keys = [f"{AFTER}.{quote(c)} AS {quote(c)}" for c in key]
+        new = edits.where(f"{KIND} <> '{DELETE}'").selectExpr(*keys)
+        kept = rows.join(edits.select(FILE, POSITION), [FILE, POSITION], "left_anti")
+        self._check_key(table, new, key, kept)
 
     def _run_create(self, statement: CreateTable) -> DataFrame:
         table = self.canonical(statement.name)
@@ -491,7 +482,7 @@ class DeltaStore:
         if rows is not None:
             self._check_key(table, rows, keys, None)
         name = self.sql_name(table) if self.root is None else self._in_space(table)
-        return self.spark.sql(create_table_sql(statement, name, _settings(keys, None)))
+        return self.spark.sql(_create_table_sql(statement, name, _settings(keys, None)))
 
 
 @contextlib.contextmanager
@@ -501,6 +492,12 @@ def _gone(table: str, version: int) -> Iterator[None]:
         yield
     except PySparkException as error:
         condition = error.getCondition() or ""
+        if "INCOMPATIBLE" in condition and "SCHEMA" in condition:
+            raise SchemaChanged(
+                f"{table} changed its schema after version {version}",
+                why=str(error).split("\n")[0],
+                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+            ) from error
         if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
             raise VersionGone(
                 f"Version {version} of {table} is no longer there",
@@ -510,6 +507,12 @@ def _gone(table: str, version: int) -> Iterator[None]:
         raise
 
 
+def _sets(statement: Update, key: Sequence[str]) -> bool:
+    """Whether an UPDATE sets a column of the key."""
+    names = {part.casefold() for name, _ in statement.assignments for part in name}
+    return bool(names & {column.casefold() for column in key})
+
+
 def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[str, str]:
     declared = {KEY_PROPERTY: json.dumps(list(key))} if key else {}
     return {FEED_PROPERTY: "true", **(properties or {}), **declared}
@@ -517,3 +520,14 @@ def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[
 
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _create_table_sql(statement: CreateTable, name: str, properties: Mapping[str, str]) -> str:
+    """A CREATE TABLE for Spark and Delta, whose key is a table property."""
+    verb = "CREATE OR REPLACE TABLE" if statement.or_replace else "CREATE TABLE"
+    exists = " IF NOT EXISTS" if statement.if_not_exists else ""
+    columns = f" ({statement.columns})" if statement.columns else ""
+    comment = f" COMMENT '{_escape(statement.comment)}'" if statement.comment else ""
+    pairs = ", ".join(f"'{_escape(k)}' = '{_escape(v)}'" for k, v in {**properties, **statement.properties}.items())
+    query = f" AS {statement.query}" if statement.query else ""
+    return f"{verb}{exists} {name}{columns} USING delta{comment} TBLPROPERTIES ({pairs}){query}"

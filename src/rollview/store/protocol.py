@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from rollview.errors import VersionGone
+from rollview.errors import RollviewError, VersionGone
 from rollview.parse.names import Name
 from rollview.parse.table_statements import TableStatement
 
@@ -156,7 +156,8 @@ class Store(Protocol):
         properties: Mapping[str, str] | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is."""
+        """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is;
+        properties that are given take the place of the old ones."""
 
     def drop(self, table: str) -> None: ...
 
@@ -166,8 +167,8 @@ class Store(Protocol):
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
         """For each table that existed then, the version it had."""
 
-    def sync(self, words: set[str]) -> None:
-        """Makes the tables with these names readable from Spark SQL, at their newest versions."""
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
+        """Lets Spark SQL read the tables with these names, at their newest versions. Tells which cannot be read."""
 
     def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
         """Makes a name of Spark SQL show these columns of a table, each under its second name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ArrayType,
     AtomicType,
@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     DateType,
     DoubleType,
     FloatType,
+    IntegralType,
     MapType,
     NullType,
     NumericType,
@@ -28,7 +29,7 @@ from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DE
 
 _TIMES = (DateType, TimestampType, TimestampNTZType)
 _FORBIDDEN = set(" ,;{}()\n\t=")
-_RESERVED = {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIME, DELETE_FLAG}
+RESERVED = {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIME, DELETE_FLAG}
 
 
 def sql_type(kind: DataType) -> str:
@@ -102,7 +103,7 @@ def check_columns(table: str, schema: StructType) -> None:
                 why=f"Delta tables allow no {' '.join(repr(c) for c in sorted(bad))} in column names",
                 todo="give the column another name",
             )
-        if folded in _RESERVED or folded.startswith("__rv_"):
+        if folded in RESERVED or folded.startswith("__rv_"):
             raise BadName(
                 f"{column.name} cannot be the name of a column of {table}",
                 why="the change feed uses that name",
@@ -115,6 +116,19 @@ def check_columns(table: str, schema: StructType) -> None:
                 todo="rename one of them",
             )
         seen.add(folded)
+
+
+def store_cast(spark: SparkSession, value: str, kind: DataType) -> str:
+    """The value as a column of this type holds it. What does not fit is an error also where ANSI mode is off."""
+    cast = f"CAST({value} AS {sql_type(kind)})"
+    if not isinstance(kind, NumericType) or spark.conf.get("spark.sql.ansi.enabled", "true") == "true":
+        return cast
+    fits = f"{cast} IS NOT NULL"
+    if isinstance(kind, IntegralType):
+        bound = 2 ** (8 * {"tinyint": 1, "smallint": 2, "int": 4}.get(kind.simpleString(), 8) - 1)
+        fits = f"CAST({value} AS DECIMAL(38, 6)) BETWEEN {-bound} AND {bound - 1}"
+    error = f"raise_error(concat('the value ', string({value}), ' does not fit into {kind.simpleString()}'))"
+    return f"CASE WHEN {value} IS NULL THEN NULL WHEN {fits} THEN {cast} ELSE {error} END"
 
 
 def aligned(
@@ -139,7 +153,8 @@ def aligned(
         kind = sql_type(field.dataType)
         if field.name in given:
             check_assignable(table, field.name, given[field.name].dataType, field.dataType)
-            exprs.append(f"CAST(c{targets.index(field.name)} AS {kind}) AS {quote(field.name)}")
+            value = store_cast(rows.sparkSession, f"c{targets.index(field.name)}", field.dataType)
+            exprs.append(f"{value} AS {quote(field.name)}")
         else:
             exprs.append(f"CAST(NULL AS {kind}) AS {quote(field.name)}")
     return unique.selectExpr(*exprs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import string
 from pathlib import Path
@@ -18,7 +19,13 @@ _PLAIN = set(string.ascii_lowercase + string.digits + "_")
 
 def open_warehouse(folder: str | Path) -> Path:
     """The folder as an absolute path; it is made if it is missing, and refused if it holds something else."""
-    path = Path(folder).expanduser().absolute()
+    path = Path(os.path.abspath(Path(folder).expanduser()))
+    if bad := sorted(set(str(path)) & set("[]{}\\%")):
+        raise NotAWarehouse(
+            f"{path} cannot be a warehouse",
+            why=f"{' '.join(bad)} in a path would be read as a pattern or an escape",
+            todo="choose a folder without these characters",
+        )
     marker = path / MARKER
     if path.exists() and not path.is_dir():
         raise NotAWarehouse(f"{path} is not a folder", todo="name a folder; it is made if it does not exist")

@@ -5,8 +5,9 @@
 | ``log.py`` | snapshots of a table and atomic commits to its log |
 | ``files.py`` | Parquet files: written by Spark or in this process, with their statistics |
 | ``checks.py`` | what is checked before a commit: types, NOT NULL, the declared key |
-| ``edits.py`` | rows changed, addressed by file and position → files added and removed, and the change feed |
-| ``statements.py`` | INSERT, UPDATE, DELETE and MERGE → edits; Spark evaluates their expressions |
+| ``reading.py`` | snapshots and changes as frames |
+| ``rewrite.py`` | edits → files added and removed, and the change feed |
+| ``published.py`` | the names by which Spark SQL reads the tables |
 | ``store.py`` | the store itself |
 """
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -28,11 +29,40 @@ from rollview.store.rows import check_columns, key_repeated, null_in_key
 _KNOWN = (NumericType, StringType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
 
-def check_schema(table: str, schema: StructType) -> None:
+#: Properties with a meaning for Delta that the embedded store keeps to.
+_HONOURED = {
+    "delta.enableChangeDataFeed": ("true",),
+    "delta.appendOnly": ("true", "false"),
+    "delta.logRetentionDuration": None,
+    "delta.deletedFileRetentionDuration": None,
+    "delta.checkpointInterval": None,
+}
+
+
+def check_schema(table: str, schema: StructType, key: Sequence[str] = ()) -> None:
     """Raises an error for columns that an embedded table cannot have."""
     check_columns(table, schema)
     for column in schema.fields:
         _check_type(table, column.name, column.dataType)
+        if column.name in key and isinstance(column.dataType, ArrayType | MapType | StructType):
+            raise Unsupported(
+                f"{column.name} cannot be part of the key of {table}",
+                why=f"its type is {column.dataType.simpleString().upper()}",
+                todo="declare a key of columns with simple types",
+            )
+
+
+def check_properties(table: str, properties: Mapping[str, str]) -> None:
+    """Raises an error for properties that promise what the embedded store does not do."""
+    for name, value in properties.items():
+        if name.lower().startswith("delta."):
+            allowed = _HONOURED.get(name, ())
+            if allowed is not None and value.lower() not in allowed:
+                raise Unsupported(
+                    f"{table} cannot have the property {name} = {value}",
+                    why="the embedded store would not keep to it",
+                    todo="leave it away, or make the table with store='delta'",
+                )
 
 
 def _check_type(table: str, column: str, kind: DataType) -> None:
@@ -57,11 +87,23 @@ def _check_type(table: str, column: str, kind: DataType) -> None:
         )
 
 
-def check_not_null(table: str, schema: StructType, key: Sequence[str], files: Sequence[DataFile]) -> None:
+def check_not_null(table: str, schema: StructType, key: Sequence[str], files: Sequence[DataFile], root: Path) -> None:
     """Raises KeyViolated if the files hold NULL in a column that is NOT NULL or part of the key."""
     for column in schema.fields:
-        if (column.name in key or not column.nullable) and nulls_in(files, column.name):
+        if (column.name in key or not column.nullable) and _has_null(files, column.name, root):
             raise null_in_key(table, column.name, "part of the key" if column.name in key else "declared NOT NULL")
+
+
+def _has_null(files: Sequence[DataFile], column: str, root: Path) -> bool:
+    """Read off the files' statistics, or, where a file has none for the column, off the file."""
+    if any(nulls_in(file, column) for file in files):
+        return True
+    silent = [str(root / file.path) for file in files if nulls_in(file, column) is None]
+    if not silent:
+        return False
+    with duckdb.connect() as db:
+        query = f"SELECT 1 FROM {_parquet(silent)} WHERE {_quoted(column)} IS NULL LIMIT 1"
+        return db.execute(query).fetchone() is not None
 
 
 def check_key(
@@ -77,11 +119,11 @@ def check_key(
     with duckdb.connect() as db:
         db.execute("SET enable_progress_bar = false")
         if fresh is None:
-            db.execute(f"CREATE VIEW fresh AS SELECT {columns} FROM read_parquet({_list(new)})")
+            db.execute(f"CREATE VIEW fresh AS SELECT {columns} FROM {_parquet(new)}")
         else:
             db.register("fresh", fresh)
         rows = db.execute(
-            f"SELECT {columns}, count(*) FROM read_parquet({_list([*kept, *new])}) "
+            f"SELECT {columns}, count(*) FROM {_parquet([*kept, *new])} "
             f"SEMI JOIN fresh USING ({columns}) GROUP BY {columns} HAVING count(*) > 1 ORDER BY ALL LIMIT 3"
         ).fetchall()
     if rows:
@@ -92,5 +134,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _list(paths: Sequence[str]) -> str:
-    return "[" + ", ".join("'" + p.replace("'", "''") + "'" for p in paths) + "]"
+def _parquet(paths: Sequence[str]) -> str:
+    """Files as a relation of DuckDB; what their folders are called is no column."""
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false)"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -19,8 +19,6 @@ from pyspark.sql import DataFrame
 from rollview.engine.spark import settings
 from rollview.store.embedded.log import DataFile
 
-CHANGE_FOLDER = "_change_data"
-
 _LONGEST_STRING = 32
 
 
@@ -28,17 +26,22 @@ def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile
     """Spark writes the frame into a new folder of the table; files without rows are not kept."""
     relative = Path(folder) / uuid.uuid4().hex
     target = root / relative
-    with settings(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
-        frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(target))
     found: list[DataFile] = []
-    for path in sorted(target.iterdir()):
-        file = describe(path, root) if path.suffix == ".parquet" and not path.name.startswith(".") else None
-        if file is not None and file.rows:
-            found.append(file)
-        else:
-            path.unlink()
-    if not found:
-        shutil.rmtree(target, ignore_errors=True)
+    try:
+        with settings(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+            frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(target))
+        for path in sorted(target.iterdir()):
+            file = describe(path, root) if path.suffix == ".parquet" and not path.name.startswith(".") else None
+            if file is not None and file.rows:
+                found.append(file)
+            else:
+                path.unlink()
+    except BaseException:
+        found.clear()
+        raise
+    finally:
+        if not found:
+            shutil.rmtree(target, ignore_errors=True)
     return found
 
 
@@ -62,15 +65,6 @@ def read_rows(path: str | Path, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def delete_files(files: Iterable[DataFile], root: Path) -> None:
-    """Removes files that no commit came to name."""
-    for file in files:
-        path = root / file.path
-        path.unlink(missing_ok=True)
-        if path.parent != root and path.parent.name != CHANGE_FOLDER:
-            shutil.rmtree(path.parent, ignore_errors=True)
-
-
 def describe(path: Path, root: Path) -> DataFile:
     """A file with its statistics, read off its footer."""
     footer = pq.read_metadata(path)
@@ -86,11 +80,12 @@ def describe(path: Path, root: Path) -> DataFile:
             continue
         if all(p.has_null_count for p in parts):
             nulls[name] = sum(p.null_count for p in parts)
-        ranged = [p for p in parts if p.has_min_max]
-        if len(ranged) == len(parts):
-            low, high = _bound(min(p.min for p in ranged), top=False), _bound(max(p.max for p in ranged), top=True)
-            if low is not None and high is not None:
-                lows[name], highs[name] = low, high
+        if all(p.has_min_max for p in parts):
+            with contextlib.suppress(ValueError, OverflowError):  # what Python cannot hold has no statistics
+                low = _bound(min(p.min for p in parts), top=False)
+                high = _bound(max(p.max for p in parts), top=True)
+                if low is not None and high is not None:
+                    lows[name], highs[name] = low, high
     stats = {"numRecords": footer.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
     stat = os.stat(path)
     return DataFile(
@@ -124,11 +119,7 @@ def _bound(value: Any, *, top: bool) -> Any:
     return None
 
 
-def nulls_in(files: Iterable[DataFile], column: str) -> int:
-    """How many NULLs the files hold in a column, as far as their statistics say."""
-    return sum(_get(file.nulls, column) for file in files)
-
-
-def _get(counts: Mapping[str, int], column: str) -> int:
+def nulls_in(file: DataFile, column: str) -> int | None:
+    """How many NULLs a file holds in a column; None if its statistics do not say."""
     folded = column.casefold()
-    return next((n for name, n in counts.items() if name.casefold() == folded), 0)
+    return next((n for name, n in file.nulls.items() if name.casefold() == folded), None)

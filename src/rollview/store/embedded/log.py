@@ -15,20 +15,22 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.sql.types import StructType
 
-from rollview.errors import Unsupported, VersionGone
-from rollview.store.protocol import FEED_PROPERTY, Commit, Stamp, metadata_of
+from rollview.errors import Unsupported, UserError, VersionGone
+from rollview.store.protocol import Commit, Stamp, metadata_of
 
 if sys.platform != "win32":
     import fcntl
@@ -36,6 +38,9 @@ if sys.platform != "win32":
 Action = dict[str, Any]
 
 ENGINE = "rollview"
+
+#: The folder of the change feed's files.
+CHANGE_FOLDER = "_change_data"
 
 _CHECKPOINT_EVERY = 10
 _WRITABLE = {
@@ -116,9 +121,16 @@ class Snapshot:
     def files(self) -> tuple[DataFile, ...]:
         rows = pa.table(self.table.get_add_actions(flatten=False)).to_pylist()
         return tuple(
-            DataFile(row["path"], row["size_bytes"], row["num_records"] or 0, 0, row.get("null_count") or {})
+            DataFile(path, row["size_bytes"], self._count(path, row["num_records"]), 0, row.get("null_count") or {})
             for row in rows
+            for path in [unquote(row["path"])]
         )
+
+    def _count(self, path: str, told: int | None) -> int:
+        """The rows of a file: what the log tells, or the file itself where the log does not."""
+        if told is not None:
+            return told
+        return int(pq.read_metadata(self.root / path).num_rows) if (self.root / path).exists() else 0
 
     @property
     def arrow_schema(self) -> pa.Schema:
@@ -137,17 +149,39 @@ class Snapshot:
         if "deletionVectors" in features and pa.table(self.table.deletion_vectors()).num_rows:
             raise self._feature("deletion vectors")
 
-    def check_writable(self) -> None:
+    def check_writable(self, *, appending: bool = False) -> None:
         protocol = self.table.protocol()
         extra = set(protocol.writer_features or []) - _WRITABLE
         if self.partitions:
             raise self._feature("partitions", "write")
         if extra:
             raise self._feature(", ".join(sorted(extra)), "write")
+        if self.properties.get("delta.appendOnly", "false").lower() == "true" and not appending:
+            raise UserError(f"{self.root.name} is append-only", why="its property delta.appendOnly is true")
         if any(name.startswith("delta.constraints.") for name in self.properties):
             raise self._feature("CHECK constraints", "write")
         if any("delta.generationExpression" in f.metadata for f in self.schema.fields):
             raise self._feature("generated columns", "write")
+
+    def upgrade(self, schema: StructType) -> list[Action]:
+        """What must be said before the table can have this schema: the protocol's feature for TIMESTAMP_NTZ."""
+        protocol = self.table.protocol()
+        features = set(protocol.writer_features or [])
+        if "timestamp_ntz" not in schema.json() or "timestampNtz" in features:
+            return []
+        if protocol.min_writer_version < 7:
+            raise self._feature("an old protocol without TIMESTAMP_NTZ", "write")
+        readers = sorted({*(protocol.reader_features or []), "timestampNtz"})
+        return [
+            {
+                "protocol": {
+                    "minReaderVersion": 3,
+                    "minWriterVersion": 7,
+                    "readerFeatures": readers,
+                    "writerFeatures": sorted({*features, "timestampNtz"}),
+                }
+            }
+        ]
 
     def _feature(self, feature: str, verb: str = "read") -> Unsupported:
         return Unsupported(
@@ -203,11 +237,14 @@ class Log:
         if wanted > newest or wanted < 0:
             raise VersionGone(f"{self.root.name} has no version {wanted}", why=f"its newest version is {newest}")
         try:
-            table = DeltaTable(str(self.root), version=wanted)
+            table = DeltaTable(self.root.as_uri(), version=wanted)
         except TableNotFoundError as error:
             raise FileNotFoundError(self.root) from error
         except DeltaError as error:
-            raise gone(self.root.name, wanted, str(error).split("\n")[0]) from error
+            why = str(error).split("\n")[0][:200]
+            if wanted < newest or self.oldest() > 0:
+                raise gone(self.root.name, wanted, why) from error
+            raise Unsupported(f"{self.root.name} cannot be read", why=why) from error
         snapshot = Snapshot(self.root, wanted, table)
         if mark is not None:
             while len(self._cache) >= 8:
@@ -274,6 +311,16 @@ class Log:
                 high = middle - 1
         return low
 
+    def discard(self, files: Iterable[DataFile], after: int) -> None:
+        """Removes files that were written for a commit, unless a commit after ``after`` names them: an interrupt may
+        come when the commit is already there."""
+        named: set[str] = set()
+        for version in range(after + 1, (self.latest() or 0) + 1):
+            with contextlib.suppress(VersionGone):
+                for action in self.actions(version):
+                    named |= {body["path"] for kind, body in action.items() if kind in ("add", "cdc")}
+        delete_files([file for file in files if file.path not in named], self.root)
+
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """Keeps other writers on this machine from committing meanwhile, so that one who lost a race wins the next.
@@ -334,7 +381,7 @@ class Log:
     def _checkpoint(self) -> None:
         """A checkpoint only shortens later replays: the commit stands without it."""
         with contextlib.suppress(DeltaError, OSError):
-            DeltaTable(str(self.root)).create_checkpoint()
+            DeltaTable(self.root.as_uri()).create_checkpoint()
 
 
 def gone(table: str, version: int, why: str) -> VersionGone:
@@ -343,6 +390,16 @@ def gone(table: str, version: int, why: str) -> VersionGone:
         why=why,
         todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
     )
+
+
+def delete_files(files: Iterable[DataFile], root: Path) -> None:
+    """Removes files, and the folder that a writer made for them."""
+    for file in files:
+        path = root / file.path
+        path.unlink(missing_ok=True)
+        if path.parent not in (root, root / CHANGE_FOLDER):
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
 
 
 def protocol_action(schema: StructType) -> Action:
@@ -368,7 +425,7 @@ def metadata_action(schema: StructType, properties: Mapping[str, str], table_id:
             "format": {"provider": "parquet", "options": {}},
             "schemaString": schema.json(),
             "partitionColumns": [],
-            "configuration": {FEED_PROPERTY: "true", **properties},
+            "configuration": dict(properties),
             "createdTime": _now(),
         }
     }

@@ -7,47 +7,37 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType
 
 from rollview.engine.spark import small_frame
-from rollview.errors import Conflict, NameTaken, Place, SchemaChanged, TableNotFound, Unsupported, nearest
+from rollview.errors import (
+    Conflict,
+    NameTaken,
+    Place,
+    RollviewError,
+    SchemaChanged,
+    TableNotFound,
+    Unsupported,
+    nearest,
+)
 from rollview.parse.names import Name, quote
-from rollview.parse.table_statements import (
-    CreateTable,
-    Delete,
-    DropTable,
-    Insert,
-    Merge,
-    ShowTables,
-    TableStatement,
-    Update,
-)
+from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
-from rollview.store.embedded.checks import check_key, check_not_null, check_schema
-from rollview.store.embedded.edits import FILE, POSITION, Rewrite, located, rewrite
-from rollview.store.embedded.files import CHANGE_FOLDER, delete_files, write_frame
-from rollview.store.embedded.log import Log, Overtaken, Snapshot, gone, metadata_action, protocol_action
-from rollview.store.embedded.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
-from rollview.store.protocol import (
-    CHANGE_TYPE,
-    COMMIT_TIME,
-    COMMIT_VERSION,
-    DELETE,
-    INSERT,
-    KEY_PROPERTY,
-    NO_STAMP,
-    Commit,
-    Identity,
-    Stamp,
-    no_such_commit,
-)
-from rollview.store.rows import aligned, column_named, declared, sql_type
+from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema
+from rollview.store.embedded.files import write_frame
+from rollview.store.embedded.log import DataFile, Log, Overtaken, Snapshot, metadata_action, protocol_action
+from rollview.store.embedded.published import Published
+from rollview.store.embedded.reading import changed_rows, located_rows, snapshot_rows
+from rollview.store.embedded.rewrite import Rewrite, rewrite
+from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Identity, Stamp, no_such_commit
+from rollview.store.rows import aligned, column_named, declared
+from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 T = TypeVar("T")
@@ -63,7 +53,7 @@ class EmbeddedStore:
         self.spark = spark
         self.root = open_warehouse(folder)
         self._logs: dict[str, Log] = {}
-        self._synced: dict[str, Identity] = {}
+        self._published = Published(spark, str(self.root), self.identity, self.read)
 
     # names
 
@@ -99,7 +89,10 @@ class EmbeddedStore:
         try:
             return self._log(table).snapshot(version)
         except FileNotFoundError:
-            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables())) from None
+            raise self._not_found(table) from None
+
+    def _not_found(self, table: str) -> TableNotFound:
+        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
 
     # reading
 
@@ -123,95 +116,17 @@ class EmbeddedStore:
         return sum(file.rows for file in self._snapshot(table, version).files)
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
-        return self._rows(self._snapshot(table, version))
-
-    def _rows(self, snapshot: Snapshot) -> DataFrame:
-        snapshot.check_readable()
-        return self._frame(snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
-
-    def _frame(self, snapshot: Snapshot, base: Path, paths: Sequence[str], schema: StructType) -> DataFrame:
-        """The rows of Parquet files of a table; their partition columns stand in their paths below ``base``."""
-        if not paths:
-            return _empty(self.spark, schema)
-        full = [str(snapshot.root / path) for path in paths]
-        for path in full:
-            if not os.path.exists(path):
-                raise gone(
-                    str(table_of(snapshot.root.name)),
-                    snapshot.version,
-                    f"its file {Path(path).name} has been vacuumed away",
-                )
-        reader = self.spark.read.schema(schema)
-        if snapshot.partitions:
-            reader = reader.option("basePath", str(base))
-        return reader.parquet(*full).select(*[quote(name) for name in schema.names])
-
-    def _located(self, snapshot: Snapshot) -> DataFrame:
-        """The rows of a snapshot with their file and position."""
-        rows = self._rows(snapshot)
-        if snapshot.files:
-            return located(rows)
-        return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}")
+        return snapshot_rows(self.spark, self._snapshot(table, version))
 
     def changes(self, table: str, after: int, upto: int) -> DataFrame:
-        log = self._log(table)
-        snapshot = self._snapshot(table, upto)
-        snapshot.check_readable()
-        commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
-        fed: dict[str, int] = {}
-        added: dict[str, int] = {}
-        removed: dict[str, int] = {}
-        for version, actions in commits.items():
-            feed = [action["cdc"]["path"] for action in actions if "cdc" in action]
-            fed |= dict.fromkeys(feed, version)
-            if not feed:
-                for action in actions:
-                    for kind, paths in (("add", added), ("remove", removed)):
-                        if kind in action and action[kind].get("dataChange", True):
-                            paths[action[kind]["path"]] = version
-        tagged = StructType([*snapshot.schema.fields, StructField(CHANGE_TYPE, StringType())])
-        times = {version: log.info(version).time for version in commits}
-        parts = [
-            self._changed(snapshot, snapshot.root / CHANGE_FOLDER, fed, tagged, quote(CHANGE_TYPE), times),
-            self._changed(snapshot, snapshot.root, added, snapshot.schema, f"'{INSERT}'", times),
-            self._changed(snapshot, snapshot.root, removed, snapshot.schema, f"'{DELETE}'", times),
-        ]
-        found = [part for part in parts if part is not None]
-        if not found:
-            position = [StructField(COMMIT_VERSION, LongType()), StructField(COMMIT_TIME, TimestampType())]
-            return _empty(self.spark, StructType([*tagged.fields, *position]))
-        whole = found[0]
-        for part in found[1:]:
-            whole = whole.unionAll(part)
-        return whole
-
-    def _changed(
-        self,
-        snapshot: Snapshot,
-        base: Path,
-        versions: Mapping[str, int],
-        schema: StructType,
-        kind: str,
-        times: Mapping[int, datetime],
-    ) -> DataFrame | None:
-        """The rows of changed files, with the commit that each file belongs to."""
-        if not versions:
-            return None
-        rows = self._frame(snapshot, base, list(versions), schema)
-        by_file = ", ".join(
-            f"('{Path(path).name}', {version}L, timestamp_micros({int(times[version].timestamp() * 1_000_000)}L))"
-            for path, version in versions.items()
-        )
-        commits = self.spark.sql(f"SELECT * FROM VALUES {by_file} AS c(__rv_name, {COMMIT_VERSION}, {COMMIT_TIME})")
-        names = [quote(name) for name in snapshot.schema.names]
-        placed = rows.selectExpr(*names, f"{kind} AS {CHANGE_TYPE}", "_metadata.file_name AS __rv_name")
-        return placed.join(commits.hint("broadcast"), "__rv_name").drop("__rv_name")
+        self._snapshot(table, upto)
+        return changed_rows(self.spark, self._log(table), table, after, upto)
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         log = self._log(table)
         latest = log.latest()
         if latest is None:
-            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+            raise self._not_found(table)
         if having is None:
             return log.info(latest)
         for version in range(latest, log.oldest() - 1, -1):
@@ -242,21 +157,31 @@ class EmbeddedStore:
                 todo="choose another name, or drop it first: DROP TABLE " + quote(table),
             )
         schema = _declared(rows)
-        check_schema(table, schema)
-        keys = [column_named(schema, name, table) for name in key]
-        settings = dict(properties or {}) | ({KEY_PROPERTY: json.dumps(keys)} if keys else {})
-        files = [] if isinstance(rows, StructType) else write_frame(rows, log.root)
-        try:
-            check_not_null(table, schema, keys, files)
+        keys = tuple(column_named(schema, name, table) for name in key)
+        check_schema(table, schema, keys)
+        check_properties(table, properties or {})
+        with self._written(log, rows, -1) as files:
+            check_not_null(table, schema, keys, files, log.root)
             check_key(table, keys, [], [str(log.root / f.path) for f in files])
-            actions = [protocol_action(schema), metadata_action(schema, settings), *(f.add() for f in files)]
-            return log.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
-        except Overtaken:
-            delete_files(files, log.root)
-            raise NameTaken(f"Another writer has just made a table named {table}") from None
-        except BaseException:
-            delete_files(files, log.root)
-            raise
+            metadata = metadata_action(schema, _settings(keys, properties))
+            actions = [protocol_action(schema), metadata, *(f.add() for f in files)]
+            try:
+                return log.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
+            except Overtaken:
+                raise NameTaken(f"Another writer has just made a table named {table}") from None
+
+    @contextlib.contextmanager
+    def _written(self, log: Log, rows: DataFrame | StructType, after: int) -> Iterator[list[DataFile]]:
+        """The rows as files of the table; they go again if no commit after version ``after`` comes to name them."""
+        files: list[DataFile] = []
+        try:
+            if not isinstance(rows, StructType):
+                files += write_frame(rows, log.root)
+            yield files
+        finally:
+            log.discard(files, after)
+            if not log.exists() and log.root.exists():
+                shutil.rmtree(log.root, ignore_errors=True)
 
     def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit:
         first = self._snapshot(table)
@@ -266,34 +191,30 @@ class EmbeddedStore:
         """Writes the files once, then commits them onto whatever version is the newest."""
         if self._repeated(first, stamp):
             return self.last_commit(table)
-        first.check_writable()
-        files = write_frame(rows, first.root)
-        if not files and not stamp.metadata and stamp.application is None:
-            return self.last_commit(table)
-
-        def attempt(snapshot: Snapshot) -> Commit:
-            if snapshot.schema != first.schema or snapshot.table_id != first.table_id:
-                raise SchemaChanged(f"{table} was replaced while rows were written to it", todo="repeat the statement")
-            if self._repeated(snapshot, stamp):
-                delete_files(files, first.root)
+        first.check_writable(appending=True)
+        log = self._log(table)
+        with self._written(log, rows, first.version) as files:
+            if not files and stamp == NO_STAMP:
                 return self.last_commit(table)
-            key = _key(snapshot)
-            check_not_null(table, snapshot.schema, key, files)
-            kept = [snapshot.path(f) for f in snapshot.files]
-            check_key(table, key, kept, [snapshot.path(f) for f in files])
-            return self._log(table).commit(
-                snapshot.version + 1, [f.add() for f in files], "WRITE", stamp, sum(f.rows for f in files)
-            )
 
-        try:
+            def attempt(snapshot: Snapshot) -> Commit:
+                if snapshot.schema != first.schema or snapshot.table_id != first.table_id:
+                    raise SchemaChanged(
+                        f"{table} was replaced while rows were written to it", todo="repeat the statement"
+                    )
+                if self._repeated(snapshot, stamp):
+                    return self.last_commit(table)
+                key = _key(snapshot)
+                check_not_null(table, snapshot.schema, key, files, log.root)
+                check_key(table, key, [snapshot.path(f) for f in snapshot.files], [snapshot.path(f) for f in files])
+                adds = [f.add() for f in files]
+                return log.commit(snapshot.version + 1, adds, "WRITE", stamp, sum(f.rows for f in files))
+
             return self._repeat(table, attempt)
-        except BaseException:
-            delete_files(files, first.root)
-            raise
 
     def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
         def edits(snapshot: Snapshot) -> DataFrame:
-            return upsert_edits(self._located(snapshot), source, on, snapshot.schema, table)
+            return upsert_edits(located_rows(self.spark, snapshot), source, on, snapshot.schema, table)
 
         return self._edit(table, edits, "MERGE", stamp)[0]
 
@@ -306,15 +227,15 @@ class EmbeddedStore:
             if self._repeated(snapshot, stamp):
                 return self.last_commit(table), None
             snapshot.check_writable()
+            self.sync(set())  # what the statement reads beside the table is at its newest version, too
             done = rewrite(snapshot, edits(snapshot), table, _key(snapshot))
-            if not done.rows and not stamp.metadata and stamp.application is None:
-                return self.last_commit(table), done
+            log = self._log(table)
             try:
-                commit = self._log(table).commit(snapshot.version + 1, done.actions(), operation, stamp, done.rows)
-            except BaseException:
-                done.discard(snapshot)
-                raise
-            return commit, done
+                if not done.rows and stamp == NO_STAMP:
+                    return self.last_commit(table), done
+                return log.commit(snapshot.version + 1, done.actions(), operation, stamp, done.rows), done
+            finally:
+                log.discard(done.files, snapshot.version)
 
         return self._repeat(table, attempt)
 
@@ -332,36 +253,39 @@ class EmbeddedStore:
             return self.last_commit(table)
         first.check_writable()
         schema = _declared(rows)
-        check_schema(table, schema)
-        files = [] if isinstance(rows, StructType) else write_frame(rows, first.root)
+        if not isinstance(rows, StructType) and schema == _declared(first.schema, nullable=True):
+            schema = first.schema  # the same columns keep their NOT NULL and their comments
+        check_properties(table, properties or {})
+        log = self._log(table)
+        with self._written(log, rows, first.version) as files:
 
-        def attempt(snapshot: Snapshot) -> Commit:
-            if self._repeated(snapshot, stamp):
-                delete_files(files, first.root)
-                return self.last_commit(table)
-            keys = _key(snapshot) if key is None else tuple(column_named(schema, name, table) for name in key)
-            settings = {k: v for k, v in snapshot.properties.items() if k != KEY_PROPERTY}
-            settings |= dict(properties or {}) | ({KEY_PROPERTY: json.dumps(list(keys))} if keys else {})
-            check_not_null(table, schema, keys, files)
-            check_key(table, keys, [], [snapshot.path(f) for f in files])
-            actions = [f.remove() for f in snapshot.files] + [f.add() for f in files]
-            if schema != snapshot.schema or settings != snapshot.properties:
-                actions.insert(0, metadata_action(schema, settings, snapshot.table_id))
-            return self._log(table).commit(snapshot.version + 1, actions, "REPLACE", stamp, sum(f.rows for f in files))
+            def attempt(snapshot: Snapshot) -> Commit:
+                if self._repeated(snapshot, stamp):
+                    return self.last_commit(table)
+                keys = _key(snapshot) if key is None else tuple(column_named(schema, name, table) for name in key)
+                check_schema(table, schema, keys)
+                settings = _settings(keys, snapshot.properties if properties is None else properties)
+                check_not_null(table, schema, keys, files, log.root)
+                check_key(table, keys, [], [snapshot.path(f) for f in files])
+                actions = [*(f.remove() for f in snapshot.files), *(f.add() for f in files)]
+                if schema != snapshot.schema or settings != snapshot.properties:
+                    actions = [
+                        *snapshot.upgrade(schema),
+                        metadata_action(schema, settings, snapshot.table_id),
+                        *actions,
+                    ]
+                return log.commit(snapshot.version + 1, actions, "REPLACE", stamp, sum(f.rows for f in files))
 
-        try:
             return self._repeat(table, attempt)
-        except BaseException:
-            delete_files(files, first.root)
-            raise
 
     def drop(self, table: str) -> None:
-        root = self._snapshot(table).root
+        if not self.exists(table):
+            raise self._not_found(table)
         trash = self.root / f".dropped-{uuid.uuid4().hex}"
-        os.rename(root, trash)
+        os.rename(self._log(table).root, trash)
         shutil.rmtree(trash, ignore_errors=True)
         self._logs.pop(table, None)
-        self._forget(table)
+        self._published.forget(table)
 
     def _repeated(self, snapshot: Snapshot, stamp: Stamp) -> bool:
         if stamp.application is None:
@@ -382,50 +306,40 @@ class EmbeddedStore:
 
     # SQL
 
-    def sync(self, words: set[str]) -> None:
-        for word in words:
-            if self.exists(word):
-                self._publish(word, word, [])
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
+        for name, shown in self._published.mine().items():
+            if not self.exists(shown.table):
+                self._published.forget(name)
+        wanted: dict[str, tuple[str, tuple[str, ...]]] = {w: (w, ("*",)) for w in words if self.exists(w)}
+        wanted |= {name: (shown.table, shown.columns) for name, shown in self._published.mine().items()}
+        problems: dict[str, RollviewError] = {}
+        for name, (table, columns) in wanted.items():
+            try:
+                self._published.show(name, table, columns)
+            except RollviewError as error:
+                problems[name] = error
+        return problems
 
     def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        self._publish(view, state, [f"{quote(a)} AS {quote(b)}" for a, b in columns])
-
-    def _publish(self, name: str, table: str, columns: Sequence[str]) -> None:
-        """Names the newest version of a table, or some of its columns, for Spark SQL."""
-        identity = self.identity(table)
-        if self._synced.get(name) != identity:
-            self.read(table).selectExpr(*(columns or ["*"])).createOrReplaceTempView(quote(name))
-            self._synced[name] = identity
+        self._published.show(view, state, tuple(f"{quote(a)} AS {quote(b)}" for a, b in columns))
 
     def unpublish_view(self, view: str) -> None:
-        self._forget(view)
-
-    def _forget(self, table: str) -> None:
-        self._synced.pop(table, None)
-        self.spark.catalog.dropTempView(table)
+        self._published.forget(view)
 
     def run(self, statement: TableStatement, sql: str) -> DataFrame:
-        if isinstance(statement, ShowTables):
-            return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
         if isinstance(statement, CreateTable):
             return self._run_create(statement)
         if isinstance(statement, DropTable):
             name = self.canonical(statement.name)
-            if not (statement.if_exists and not self.exists(name)):
+            if self.exists(name) or not statement.if_exists:
                 self.drop(name)
             return _outcome(self.spark)
         table = self.canonical(statement.table)
-        first = self._snapshot(table)
         if isinstance(statement, Insert):
-            rows = insert_rows(self.spark.sql(statement.query), statement, first.schema, table)
-            if statement.overwrite:
-                return _outcome(self.spark, inserted=self.replace(table, rows).rows)
-            before = first.version
-            commit = self._append(first, table, rows, Stamp())
-            return _outcome(self.spark, inserted=commit.rows if commit.version > before else 0)
+            return self._run_insert(statement, table)
 
         def edits(snapshot: Snapshot) -> DataFrame:
-            rows = self._located(snapshot)
+            rows = located_rows(self.spark, snapshot)
             if isinstance(statement, Update):
                 return update_edits(rows, statement, snapshot.schema, table)
             if isinstance(statement, Delete):
@@ -436,6 +350,14 @@ class EmbeddedStore:
         done = self._edit(table, edits, type(statement).__name__.upper())[1]
         assert done is not None
         return _outcome(self.spark, inserted=done.inserted, updated=done.updated, deleted=done.deleted)
+
+    def _run_insert(self, statement: Insert, table: str) -> DataFrame:
+        first = self._snapshot(table)
+        rows = insert_rows(self.spark.sql(statement.query), statement, first.schema, table)
+        if statement.overwrite:
+            return _outcome(self.spark, inserted=self.replace(table, rows).rows)
+        commit = self._append(first, table, rows, NO_STAMP)
+        return _outcome(self.spark, inserted=commit.rows if commit.version > first.version else 0)
 
     def _run_create(self, statement: CreateTable) -> DataFrame:
         table = self.canonical(statement.name)
@@ -456,6 +378,8 @@ class EmbeddedStore:
                 todo="it runs CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP; for others open the "
                 "warehouse with rollview.connect(folder, store='delta')",
             )
+        if verb in ("CREATE", "DROP", "ALTER"):
+            self._published.distrust()
         return self.spark.sql(sql)
 
 
@@ -463,17 +387,18 @@ def _key(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
 
 
-def _declared(rows: DataFrame | StructType) -> StructType:
+def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[str, str]:
+    """The properties of a table, its key among them."""
+    kept = {name: value for name, value in (properties or {}).items() if name != KEY_PROPERTY}
+    return {FEED_PROPERTY: "true", **kept, **({KEY_PROPERTY: json.dumps(list(key))} if key else {})}
+
+
+def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> StructType:
     """The schema of a new table. What a query computes may be NULL, whatever Spark inferred for these very rows."""
-    if isinstance(rows, StructType):
+    if isinstance(rows, StructType) and not nullable:
         return rows
-    return StructType([StructField(field.name, field.dataType, True) for field in rows.schema.fields])
-
-
-def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
-    return spark.range(0).selectExpr(
-        *[f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields]
-    )
+    fields = rows.fields if isinstance(rows, StructType) else rows.schema.fields
+    return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
 def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:

@@ -1,7 +1,6 @@
-"""Rows to change, addressed by file and position, become files to remove and add, and a change feed.
+"""Edits become files to remove and add, and a change feed.
 
-Addressing rows by position makes no difference between tables with and without a key: two equal rows are two rows. Only
-the files that hold a changed row are rewritten, and the change feed has just the changed rows.
+Only the files that hold a changed row are rewritten, and the change feed has just the changed rows.
 """
 
 from __future__ import annotations
@@ -19,14 +18,11 @@ from pyspark.sql import DataFrame
 
 from rollview.errors import AmbiguousMerge
 from rollview.parse.names import quote
+from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE, located
 from rollview.store.embedded.checks import check_key, check_not_null
-from rollview.store.embedded.files import CHANGE_FOLDER, delete_files, read_rows, write_frame, write_rows
-from rollview.store.embedded.log import Action, DataFile, Snapshot
+from rollview.store.embedded.files import read_rows, write_frame, write_rows
+from rollview.store.embedded.log import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-
-#: Columns of an edit: where the old row is, what it was, what it becomes, and the kind of change.
-FILE, POSITION, BEFORE, AFTER, KIND = "__rv_file", "__rv_position", "__rv_before", "__rv_after", "__rv_kind"
-UPDATE = "update"
 
 #: Edits up to this many rows are applied in this process; more of them by Spark.
 SMALL = 1_000_000
@@ -53,13 +49,10 @@ class Rewrite:
         ]
         return [*(f.remove() for f in self.removed), *(f.add() for f in self.added), *feed]
 
-    def discard(self, snapshot: Snapshot) -> None:
-        delete_files([*self.added, *self.feed], snapshot.root)
-
-
-def located(frame: DataFrame) -> DataFrame:
-    """A snapshot's rows with their file and position."""
-    return frame.selectExpr("*", f"_metadata.file_path AS {FILE}", f"_metadata.row_index AS {POSITION}")
+    @property
+    def files(self) -> list[DataFile]:
+        """What was written."""
+        return [*self.added, *self.feed]
 
 
 def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
@@ -137,10 +130,13 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
     names = snapshot.schema.names
     kept = [quote(c) for c in names]
     before, after = ([f"{image}.{quote(c)} AS {quote(c)}" for c in names] for image in (BEFORE, AFTER))
-    counts = {row[0]: row[1] for row in edits.groupBy(KIND).count().collect()}
     placed = edits.where(f"{FILE} IS NOT NULL")
-    if not placed.groupBy(FILE, POSITION).count().where("count > 1").isEmpty():
+    several = placed.groupBy(FILE, POSITION).agg({"*": "count", KIND: "max"})
+    if not several.where(f"`count(1)` > 1 AND `max({KIND})` <> '{DELETE}'").isEmpty():
         raise _ambiguous(table)
+    placed = placed.dropDuplicates([FILE, POSITION])
+    edits = edits.where(f"{FILE} IS NULL").unionAll(placed)
+    counts = {row[0]: row[1] for row in edits.groupBy(KIND).count().collect()}
     by_path = _files_by_path(snapshot)
     removed = tuple(by_path[_local(row[0])] for row in placed.select(FILE).distinct().collect())
     added: list[DataFile] = []
@@ -242,7 +238,7 @@ def _changed_keys(before: pa.Table, after: pa.Table, kind: pa.ChunkedArray, key:
 
 
 def _check_rows(snapshot: Snapshot, result: Rewrite, table: str, key: Sequence[str], fresh: pa.Table | None) -> None:
-    check_not_null(table, snapshot.schema, key, result.added)
+    check_not_null(table, snapshot.schema, key, result.added, snapshot.root)
     if fresh is not None and fresh.num_rows == 0:
         return
     gone = {file.path for file in result.removed}

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE, evaluated by Spark over the table's rows and their positions."""
+"""INSERT, UPDATE, DELETE and MERGE as edits, evaluated by Spark over the table's rows and their positions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from rollview.engine.spark import sql_over, verbatim
-from rollview.errors import SqlError
-from rollview.parse.names import quote
-from rollview.parse.table_statements import Delete, Insert, Merge, Update, When
-from rollview.store.embedded.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
+from rollview.errors import SqlError, Unsupported
+from rollview.parse.names import Name, quote
+from rollview.parse.table_statements import Assignments, Delete, Insert, Merge, Update, When
+from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
 from rollview.store.protocol import DELETE, DELETE_FLAG, INSERT
-from rollview.store.rows import aligned, check_assignable, column_named, differs, merge_source, sql_type
+from rollview.store.rows import aligned, check_assignable, column_named, differs, merge_source, sql_type, store_cast
 
 _SOURCE = "__rv_source"
 
@@ -36,12 +36,12 @@ def update_edits(rows: DataFrame, statement: Update, schema: StructType, table: 
     found = rows.alias(statement.alias)
     if statement.where is not None:
         found = found.where(statement.where)
-    values = _values(statement.assignments, schema, table)
+    values = _values(statement.assignments, schema, table, statement.alias)
     kinds = found.selectExpr(*[f"{text} AS {quote(name)}" for name, text in values.items()]).schema
     for name in values:
         check_assignable(table, name, kinds[name].dataType, schema[name].dataType)
     after = _struct(
-        schema, {name: f"CAST({text} AS {sql_type(schema[name].dataType)})" for name, text in values.items()}
+        schema, {name: store_cast(rows.sparkSession, text, schema[name].dataType) for name, text in values.items()}
     )
     return found.selectExpr(
         FILE, POSITION, f"{_struct(schema)} AS {BEFORE}", f"{after} AS {AFTER}", f"'{UPDATE}' AS {KIND}"
@@ -103,18 +103,32 @@ def upsert_edits(rows: DataFrame, source: DataFrame, on: Sequence[str], schema: 
     return joined.where(changing).where(f"{KIND} IS NOT NULL")
 
 
-def _values(assignments: Sequence[tuple[str, str]], schema: StructType, table: str) -> dict[str, str]:
-    values = {column_named(schema, name, table): f"({text})" for name, text in assignments}
+def _values(assignments: Assignments, schema: StructType, table: str, alias: str) -> dict[str, str]:
+    """The columns that are set, with their new values."""
+    values = {_assigned(name, schema, table, alias): f"({text})" for name, text in assignments}
     if len(values) != len(assignments):
         raise SqlError(f"A column of {table} is set twice")
     return values
+
+
+def _assigned(name: Name, schema: StructType, table: str, alias: str) -> str:
+    """The column that SET names, with or without the table before it."""
+    rest = name[1:] if len(name) > 1 and name[0].casefold() in (alias.casefold(), table.casefold()) else name
+    column = column_named(schema, rest[0], table)
+    if len(rest) > 1:
+        raise Unsupported(
+            f"SET {'.'.join(name)} names a field of {column}",
+            why="a column is set as a whole",
+            todo=f"write SET {column} = named_struct(…)",
+        )
+    return column
 
 
 def _merge_values(
     clause: When, schema: StructType, table: str, statement: Merge, given: Sequence[str]
 ) -> dict[str, str]:
     if clause.assignments is not None:
-        return _values(clause.assignments, schema, table)
+        return _values(clause.assignments, schema, table, statement.alias)
     by_fold = {name.casefold(): name for name in given}
     if missing := [name for name in schema.names if name.casefold() not in by_fold]:
         raise SqlError(

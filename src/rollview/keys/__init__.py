@@ -1,0 +1,6 @@
+"""What is known of the rows of a plan: what tells them apart, and which columns decide others."""
+
+from rollview.keys.facts import Facts, facts_of
+from rollview.keys.hidden import Keyed, with_key
+
+__all__ = ["Facts", "Keyed", "facts_of", "with_key"]

@@ -1,0 +1,291 @@
+"""The key of every operator, and its functional dependencies.
+
+| operator | key |
+|---|---|
+| scan | the declared key |
+| filter, window, limit, semi, anti, mark, single | the input's (the left input's) |
+| project | the input's, if its columns are all passed on |
+| join | both keys; the left one alone if the condition gives each left row one right row at most |
+| aggregate | the group columns; none of them for one group |
+| distinct, set operation | all columns; of EXCEPT ALL and INTERSECT ALL the left input's |
+| union all, explode, recursion | none |
+
+Then a key is made smaller by what is known: a column that the others decide is not needed. Rows are compared with NULL
+equal to NULL. A dependency X → Y says: rows that agree on X agree on Y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, conjuncts, equality, names_in
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    FULL,
+    INNER,
+    LEFT,
+    MARK,
+    RIGHT,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    Node,
+    Project,
+    Scan,
+    SetOperation,
+    Values,
+    Window,
+)
+
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``key`` is None where two rows may be equal, and empty where there is one row at most."""
+
+    key: Names | None
+    dependencies: frozenset[tuple[Names, str]] = frozenset()
+    not_null: Names = NONE
+
+    def closure(self, names: Iterable[str]) -> Names:
+        """All columns that these decide."""
+        known = set(names)
+        grown = True
+        while grown:
+            grown = False
+            for given, decided in self.dependencies:
+                if decided not in known and given <= known:
+                    known.add(decided)
+                    grown = True
+        return frozenset(known)
+
+    def reduced(self) -> Facts:
+        """The same with a key from which no column can be left out."""
+        if self.key is None:
+            return self
+        key = set(self.key)
+        for name in sorted(self.key):
+            if name in self.closure(key - {name}):
+                key.discard(name)
+        return Facts(frozenset(key), self.dependencies, self.not_null)
+
+    def with_(self, more: Iterable[tuple[Names, str]], not_null: Iterable[str] = ()) -> Facts:
+        return Facts(self.key, self.dependencies | frozenset(more), self.not_null | frozenset(not_null))
+
+    def only(self, names: Names) -> Facts:
+        """What remains true when just these columns are kept."""
+        kept = frozenset(
+            (given, decided) for given, decided in self.dependencies if given <= names and decided in names
+        )
+        key = self.key if self.key is not None and self.key <= names else None
+        return Facts(key, kept, self.not_null & names)
+
+
+@lru_cache(maxsize=4096)
+def facts_of(node: Node) -> Facts:
+    """What is known of an operator's rows."""
+    rule: Callable[[Node], Facts] = _RULES.get(type(node), lambda _: Facts(None))
+    found = rule(node)
+    if found.key is not None:
+        found = found.with_((found.key, name) for name in node.names - found.key)
+    return found.reduced()
+
+
+def _scan(node: Scan) -> Facts:
+    return Facts(frozenset(node.key) if node.key else None, frozenset(), frozenset(node.key))
+
+
+def _values(node: Values) -> Facts:
+    return Facts(NONE if len(node.rows) <= 1 else None)
+
+
+def _filter(node: Filter) -> Facts:
+    return _told(facts_of(node.input), node.condition, _types(node))
+
+
+def _types(*nodes: Node) -> dict[str, exp.DataType]:
+    return {column.name: column.type for node in nodes for column in node.columns}
+
+
+def _told(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType]) -> Facts:
+    """With what a condition that is true of every row tells: constants, equal columns, columns that are not NULL."""
+    more: set[tuple[Names, str]] = set()
+    not_null: set[str] = set()
+    for part in conjuncts(condition):
+        if isinstance(part, exp.EQ | exp.GT | exp.GTE | exp.LT | exp.LTE | exp.NEQ):
+            not_null |= {side.name for side in (part.left, part.right) if isinstance(side, exp.Column)}
+        sides = equality(part)
+        if sides is None:
+            continue
+        for a, b in (sides, sides[::-1]):
+            if isinstance(a, exp.Column) and a.name in types:
+                if not names_in(b) and isinstance(b, exp.Literal | exp.Cast | exp.Boolean) and _exact(types[a.name]):
+                    more.add((NONE, a.name))
+                elif isinstance(b, exp.Column) and b.name in types and _same_exact(types[a.name], types[b.name]):
+                    more.add((frozenset({b.name}), a.name))
+    return facts.with_(more, not_null)
+
+
+def _exact(kind: exp.DataType) -> bool:
+    """Whether equal values of the type are one and the same value."""
+    return kind.this in (exp.DataType.INTEGER_TYPES | exp.DataType.TEXT_TYPES) or kind.this in (
+        exp.DataType.Type.DATE, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL)  # fmt: skip
+
+
+def _same_exact(a: exp.DataType, b: exp.DataType) -> bool:
+    return _exact(a) and a == b
+
+
+def _project(node: Project) -> Facts:
+    """Columns that are passed on keep what is known of them, under their new names."""
+    below = facts_of(node.input)
+    new: dict[str, list[str]] = {}
+    more: set[tuple[Names, str]] = set()
+    for item in node.output:
+        if isinstance(item.value, exp.Column):
+            new.setdefault(item.value.name, []).append(item.column.name)
+        elif not names_in(item.value):
+            more.add((NONE, item.column.name))
+    for copies in new.values():
+        more |= {(frozenset({a}), b) for a in copies for b in copies if a != b}
+    first = {old: names[0] for old, names in new.items()}
+    for item in node.output:
+        used = names_in(item.value)
+        if not isinstance(item.value, exp.Column) and used and used <= first.keys():
+            more.add((frozenset(first[name] for name in used), item.column.name))
+    wanted = frozenset(first)
+    facts = _rekeyed(below, wanted)
+    mapped = Facts(
+        None if facts.key is None else frozenset(first[name] for name in facts.key),
+        frozenset((frozenset(first[n] for n in given), first[decided]) for given, decided in facts.dependencies),
+        frozenset(name for old in facts.not_null for name in new.get(old, ())),
+    )
+    return mapped.with_(more)
+
+
+def _rekeyed(facts: Facts, wanted: Names) -> Facts:
+    """The facts for some columns only; wanted columns that decide a key column take its place if it goes."""
+    if facts.key is not None and not facts.key <= wanted and facts.key <= facts.closure(wanted):
+        key = set(wanted)
+        for name in sorted(wanted):
+            if facts.key <= facts.closure(key - {name}):
+                key.discard(name)
+        facts = Facts(frozenset(key), facts.dependencies, facts.not_null)
+    # dependencies that lead through columns that go are kept in short
+    short = frozenset(
+        (frozenset({name}), decided) for name in wanted for decided in (facts.closure({name}) & wanted) - {name}
+    ) | frozenset((NONE, decided) for decided in facts.closure(()) & wanted)
+    return facts.only(wanted).with_(short)
+
+
+def _join(node: Join) -> Facts:
+    left, right = facts_of(node.left), facts_of(node.right)
+    types = _types(node.left, node.right)
+    if node.kind == SEMI:
+        return _told(left, node.condition, _types(node.left)).only(node.names)
+    if node.kind == ANTI:
+        return left
+    if node.kind == MARK:
+        return left
+    if node.kind == SINGLE:
+        return Facts(left.key, left.dependencies, left.not_null)
+    both = None if left.key is None or right.key is None else left.key | right.key
+    if node.kind in (INNER, CROSS):
+        facts = Facts(both, left.dependencies | right.dependencies, left.not_null | right.not_null)
+        return _told(facts, node.condition, types)
+    if node.kind == LEFT:
+        return _outer(left, right, both, node.condition, node.right, types)
+    if node.kind == RIGHT:
+        return _outer(right, left, both, node.condition, node.left, types)
+    assert node.kind == FULL
+    told = both is not None and bool((left.key or NONE) & left.not_null or (right.key or NONE) & right.not_null)
+    return Facts(both if told else None, _padded(left) | _padded(right))
+
+
+def _padded(facts: Facts) -> frozenset[tuple[Names, str]]:
+    """The dependencies that hold also beside rows that are NULL throughout."""
+    return frozenset((given, decided) for given, decided in facts.dependencies if given & facts.not_null)
+
+
+def _outer(
+    kept: Facts,
+    other: Facts,
+    both: Names | None,
+    condition: Expr | None,
+    other_node: Node,
+    types: Mapping[str, exp.DataType],
+) -> Facts:
+    matched = _told(other, condition, types)  # what ties the other side to the kept one inside a match
+    mine = frozenset(name for name in types if name not in other_node.names)
+    once = matched.key is not None and matched.key <= matched.closure(mine)
+    key = kept.key if once else both
+    return Facts(key, kept.dependencies | _padded(other), kept.not_null)
+
+
+def _aggregate(node: Aggregate) -> Facts:
+    if node.sets is not None:
+        return Facts(None)
+    keys = frozenset(item.column.name for item in node.keys)
+    below = facts_of(node.input)
+    kept = _rekeyed(below, keys)
+    return Facts(keys, kept.dependencies, kept.not_null)
+
+
+def _distinct(node: Distinct) -> Facts:
+    below = facts_of(node.input)
+    return below if below.key is not None else Facts(node.names, below.dependencies, below.not_null)
+
+
+def _set_operation(node: SetOperation) -> Facts:
+    names = {old.name: new.name for old, new in zip(node.left.columns, node.output, strict=True)}
+    left = facts_of(node.left)
+    mapped = frozenset((frozenset(names[n] for n in given), names[d]) for given, d in left.dependencies)
+    not_null = frozenset(names[n] for n in left.not_null)
+    if left.key is not None:
+        return Facts(frozenset(names[n] for n in left.key), mapped, not_null)
+    return Facts(None if node.all else node.names, mapped, not_null)
+
+
+def _window(node: Window) -> Facts:
+    return facts_of(node.input)
+
+
+def _limit(node: Limit) -> Facts:
+    below = facts_of(node.input)
+    return Facts(NONE, below.dependencies, below.not_null) if node.count is not None and node.count <= 1 else below
+
+
+def _generate(node: Generate) -> Facts:
+    """Positions tell the rows of one array apart; values do not."""
+    below = facts_of(node.input)
+    key = None
+    if below.key is not None and isinstance(node.generator, exp.Posexplode | exp.PosexplodeOuter):
+        key = below.key | {node.output[0].name}
+    return Facts(key, below.dependencies, below.not_null)
+
+
+_RULES: dict[type[Node], Callable[..., Facts]] = {
+    Scan: _scan,
+    Values: _values,
+    Filter: _filter,
+    Project: _project,
+    Join: _join,
+    Aggregate: _aggregate,
+    Distinct: _distinct,
+    SetOperation: _set_operation,
+    Window: _window,
+    Limit: _limit,
+    Generate: _generate,
+}

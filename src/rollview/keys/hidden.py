@@ -1,0 +1,64 @@
+"""A plan whose key is among its columns: key columns that a projection drops are carried along, hidden.
+
+Before: ``project city`` over ``scan customers`` (key cust_id).
+After: ``project city, cust_id``, of which cust_id is hidden.
+Not through a DISTINCT, a group, a set operation or a union: there one more column would change which rows there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rollview.keys.facts import facts_of
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, Node, Project, Window
+
+#: More hidden columns than this cost more than a bag's count does.
+MOST = 6
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A plan, its key (None: it is a bag), and the columns that are there only for the key."""
+
+    plan: Node
+    key: tuple[str, ...] | None
+    hidden: tuple[str, ...] = ()
+
+
+def with_key(plan: Node) -> Keyed:
+    """The plan with its key, as far as a sane number of hidden columns allows."""
+    if (key := facts_of(plan).key) is not None:
+        return Keyed(plan, _in_order(plan, key))
+    carrying = _carrying(plan)
+    key = facts_of(carrying).key
+    if key is None:
+        return Keyed(plan, None)
+    hidden = tuple(sorted(key - plan.names))
+    if len(hidden) > MOST:
+        return Keyed(plan, None)
+    wanted = [column for column in carrying.columns if column.name in plan.names or column.name in hidden]
+    order = {column.name: i for i, column in enumerate(plan.columns)}
+    wanted.sort(key=lambda column: order.get(column.name, len(order)))
+    exact = Project(carrying, tuple(Computed(column, ref(column.name)) for column in wanted))
+    return Keyed(exact, _in_order(exact, key), hidden)
+
+
+def _in_order(plan: Node, key: frozenset[str]) -> tuple[str, ...]:
+    return tuple(column.name for column in plan.columns if column.name in key)
+
+
+def _carrying(node: Node) -> Node:
+    """The plan whose projections pass on the keys of their inputs."""
+    if isinstance(node, Filter | Window | Limit | Generate | Join):
+        below = [_carrying(child) for child in node.inputs]
+        if isinstance(node, Join) and node.kind in ("semi", "anti", "mark", "single"):
+            below = [below[0], node.right]
+        return node.with_inputs(below)
+    if isinstance(node, Project):
+        below = [_carrying(node.input)]
+        passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
+        key = facts_of(below[0]).key or frozenset()
+        extra = [c for c in below[0].columns if c.name in key and c.name not in passed and c.name not in node.names]
+        return Project(below[0], node.output + tuple(Computed(column, ref(column.name)) for column in extra))
+    return node

@@ -1,0 +1,136 @@
+"""Snapshots and changes as frames: Spark reads the very Parquet files that the log names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from rollview.errors import SchemaChanged
+from rollview.parse.names import quote
+from rollview.store.edits import FILE, POSITION, located
+from rollview.store.embedded.log import CHANGE_FOLDER, Action, Log, Snapshot, gone
+from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
+from rollview.store.rows import sql_type
+from rollview.store.warehouse import table_of
+
+#: Files with the commits that they belong to; a file that is restored belongs to several.
+Dated = list[tuple[str, int]]
+
+
+def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+    snapshot.check_readable()
+    return _frame(spark, snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
+
+
+def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+    """The rows of a snapshot with their file and position."""
+    rows = snapshot_rows(spark, snapshot)
+    if snapshot.files:
+        return located(rows)
+    return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}")
+
+
+def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A frame without rows that takes no job to read."""
+    columns = [f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields]
+    return spark.range(0).selectExpr(*columns)
+
+
+def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """The rows of Parquet files of a table; their partition columns stand in their paths below ``base``."""
+    if not paths:
+        return empty_frame(spark, schema)
+    full = [str(snapshot.root / path) for path in paths]
+    for path in full:
+        if not os.path.exists(path):
+            table = table_of(snapshot.root.name) or snapshot.root.name
+            raise gone(table, snapshot.version, f"its file {Path(path).name} has been vacuumed away")
+    reader = spark.read.schema(schema)
+    if snapshot.partitions:
+        reader = reader.option("basePath", str(base))
+    return reader.parquet(*full).select(*[quote(name) for name in schema.names])
+
+
+def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: int) -> DataFrame:
+    """The rows that the commits after ``after``, up to ``upto``, changed.
+
+    A commit with a feed is read off the feed; another one inserts the files that it adds and deletes those that it
+    removes, unless it says that it changes no data.
+    """
+    snapshot = log.snapshot(upto)
+    snapshot.check_readable()
+    commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
+    if after >= 0 and any("metaData" in action for actions in commits.values() for action in actions):
+        _check_same_schema(table, log.snapshot(after), snapshot)
+    fed, added, removed = _dated(commits)
+    times = {version: log.info(version).time for version in commits}
+    tagged = StructType([*snapshot.schema.fields, StructField(CHANGE_TYPE, StringType())])
+    feed_root = snapshot.root / CHANGE_FOLDER
+    parts = [
+        _placed(spark, snapshot, feed_root, fed, tagged, quote(CHANGE_TYPE), times),
+        _placed(spark, snapshot, snapshot.root, added, snapshot.schema, f"'{INSERT}'", times),
+        _placed(spark, snapshot, snapshot.root, removed, snapshot.schema, f"'{DELETE}'", times),
+    ]
+    found = [part for part in parts if part is not None]
+    if not found:
+        position = [StructField(COMMIT_VERSION, LongType()), StructField(COMMIT_TIME, TimestampType())]
+        return empty_frame(spark, StructType([*tagged.fields, *position]))
+    whole = found[0]
+    for part in found[1:]:
+        whole = whole.unionAll(part)
+    return whole
+
+
+def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:
+    """Rows of before a change of schema can be read with the new one only if it just adds columns."""
+    now = {field.name: field.dataType for field in new.schema.fields}
+    for field in old.schema.fields:
+        if now.get(field.name) != field.dataType:
+            raise SchemaChanged(
+                f"{table} changed its schema between versions {old.version} and {new.version}",
+                why=f"column {field.name} {'has another type' if field.name in now else 'is gone'}",
+                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+            )
+
+
+def _dated(commits: Mapping[int, Sequence[Action]]) -> tuple[Dated, Dated, Dated]:
+    fed: Dated = []
+    added: Dated = []
+    removed: Dated = []
+    for version, actions in commits.items():
+        feed = [(unquote(action["cdc"]["path"]), version) for action in actions if "cdc" in action]
+        fed += feed
+        for action in actions if not feed else ():
+            for kind, files in (("add", added), ("remove", removed)):
+                if kind in action and action[kind].get("dataChange", True):
+                    files.append((unquote(action[kind]["path"]), version))
+    return fed, added, removed
+
+
+def _placed(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    base: Path,
+    files: Dated,
+    schema: StructType,
+    kind: str,
+    times: Mapping[int, datetime],
+) -> DataFrame | None:
+    """The rows of changed files, once for each commit that a file belongs to."""
+    if not files:
+        return None
+    rows = _frame(spark, snapshot, base, sorted({path for path, _ in files}), schema)
+    by_file = ", ".join(
+        f"('{Path(path).name}', {version}L, timestamp_micros({round(times[version].timestamp() * 1000)}000L))"
+        for path, version in sorted({(path, version) for path, version in files})
+    )
+    commits = spark.sql(f"SELECT * FROM VALUES {by_file} AS c(__rv_name, {COMMIT_VERSION}, {COMMIT_TIME})")
+    names = [quote(name) for name in snapshot.schema.names]
+    placed = rows.selectExpr(*names, f"{kind} AS {CHANGE_TYPE}", "_metadata.file_name AS __rv_name")
+    return placed.join(commits.hint("broadcast"), "__rv_name").drop("__rv_name")
