@@ -35,3 +35,16 @@ def rounds() -> list[Round]:
 
 
 TABLES = ("blocked", "customers", "items", "orders", "products", "targets", "visits")
+
+
+@dataclass(frozen=True)
+class ShopView:
+    name: str
+    expect: str
+    sql: str
+
+
+def views() -> list[ShopView]:
+    text = (FOLDER / "views.sql").read_text(encoding="utf-8") if FOLDER.exists() else ""
+    found = re.findall(r"^-- view: (\w+) \| expect: (\w+)\n(.*?);$", text, flags=re.MULTILINE | re.DOTALL)
+    return [ShopView(*view) for view in found]

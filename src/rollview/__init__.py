@@ -5,6 +5,9 @@ The rooms of the package, in the order that a view's data takes; each imports on
 ========== =============================================================================================
 errors     one tree of errors: what, where underlined, why, what to do
 parse      text → statements, names, and the tables that a query reads
+plan       a query → operators: building, showing
+keys       what tells the rows of a plan apart, and which columns decide others
+compile    a plan → SQL, one CTE per operator, in three dialects
 engine     Spark sessions; SELECTs over named relations; Spark's errors in our words
 store      tables with versions, snapshots, changes and atomic commits: embedded, or Delta through Spark
 refresh    a view's definition and vector; making, refreshing, verifying and explaining it

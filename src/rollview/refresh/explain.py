@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rollview.compile.view import TIME_DEPENDENT
+from rollview.errors import UserError
 from rollview.parse.view_statements import Policy
 from rollview.refresh.results import NO_OP, REASONS
-from rollview.refresh.run import status
-from rollview.refresh.views import Catalog
+from rollview.refresh.run import compiled_view, status
+from rollview.refresh.views import Catalog, View
 
 
 def explain_view(catalog: Catalog, name: str) -> str:
@@ -26,10 +28,31 @@ def explain_view(catalog: Catalog, name: str) -> str:
         lines.append(f"    {table} at version {version}: {news}{keyed}")
     lines.append("  query")
     lines += [f"    {line}" for line in view.query.splitlines()]
+    lines += _compiled(catalog, view)
     lines.append("  next refresh")
-    if now.fresh:
+    if now.fresh and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:
-        reason = "policy" if view.policy is Policy.FULL else "no_delta_rules"
+        reason = "policy" if view.policy is Policy.FULL else view.always_full or "no_delta_rules"
         lines.append(f"    full, because {reason}: {REASONS[reason]}")
     return "\n".join(lines)
+
+
+def _compiled(catalog: Catalog, view: View) -> list[str]:
+    """Text → plan → keys → SQL, as far as the query can be compiled and its tables are there."""
+    try:
+        compiled, reason = compiled_view(catalog, view)
+    except UserError as error:
+        return ["  plan", f"    none: {error.what}"]
+    if compiled is None:
+        return ["  plan", f"    none: {REASONS[reason or 'not_compiled']}"]
+    key = compiled.keyed.key
+    told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"
+    hidden = f" (hidden: {', '.join(compiled.keyed.hidden)})" if compiled.keyed.hidden else ""
+    return [
+        "  plan",
+        *(f"    {line}" for line in compiled.shown().splitlines()),
+        f"  key\n    {told}{hidden}",
+        "  compiled",
+        *(f"    {line}" for line in compiled.printed().splitlines()),
+    ]

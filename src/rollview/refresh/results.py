@@ -17,6 +17,8 @@ REASONS = {
     "requested": "REFRESH … FULL was asked for",
     "policy": "the view's policy is FULL",
     "no_delta_rules": "this version of rollview has no delta rules yet, so every change recomputes the view",
+    "time_dependent": "the query uses the current time, user or another thing of the moment",
+    "not_compiled": "the query has a part that the compiler cannot make a plan of",
     "table_replaced": "a base table was dropped and made again",
 }
 

@@ -10,11 +10,14 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.engine.spark import run_query, spark_errors
+from rollview.compile.printing import print_plan
+from rollview.compile.view import TIME_DEPENDENT, CompiledView, compile_view
+from rollview.engine.spark import run_query, spark_errors, sql_over, verbatim
 from rollview.errors import (
     BadName,
     ColumnNotFound,
     Conflict,
+    InternalError,
     InUse,
     NameTaken,
     NotIncremental,
@@ -29,6 +32,7 @@ from rollview.errors import (
 from rollview.parse.names import Name, quote
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
+from rollview.plan.build import BaseTable, Unbuildable
 from rollview.refresh.results import FULL, NO_OP, RefreshResult, ViewStatus
 from rollview.refresh.views import (
     DEFINITION,
@@ -120,6 +124,10 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
         _check_no_cycle(catalog, view)
     vector = {table: catalog.identity(table) for table in view.tables}
     frame = query_at(spark, catalog, view, vector)
+    compiled, why = compiled_view(catalog, view)
+    view = replace(view, always_full=why)
+    if compiled is not None:
+        _check_compiled(spark, catalog, compiled, vector, frame)
     _check_output(statement.query, frame)
     types = [field.dataType.simpleString() for field in frame.schema.fields]
     view = replace(view, columns=stored_columns(frame.columns, types))
@@ -152,6 +160,43 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
         commit.rows or 0,
         time.monotonic() - begin,
     )
+
+
+def compiled_view(catalog: Catalog, view: View) -> tuple[CompiledView | None, str | None]:
+    """The view's plan, and the reason why it is always recomputed; without a plan, that is the reason."""
+
+    def table(name: Name) -> BaseTable | None:
+        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
+        if known is None:
+            return None
+        fields = frame_of(catalog, known).schema.fields
+        key = () if catalog.has(known) else catalog.store.key(known)
+        return BaseTable(known, tuple((f.name, f.dataType.simpleString()) for f in fields), key)
+
+    try:
+        compiled = compile_view(view.query, table)
+    except Unbuildable:
+        return None, "not_compiled"
+    return compiled, compiled.reason
+
+
+def _check_compiled(
+    spark: SparkSession, catalog: Catalog, compiled: CompiledView, vector: Mapping[str, Identity], frame: DataFrame
+) -> None:
+    """The compiled query means what the text means: at least, Spark finds the same types."""
+    frames = {table: frame_of(catalog, table, identity.version) for table, identity in vector.items()}
+    slots = {table: f"r{i}" for i, table in enumerate(frames)}
+    template = verbatim(print_plan(compiled.plan, relations=lambda scan: f"\x00{slots[scan.table]}\x00"))
+    for slot in slots.values():
+        template = template.replace(f"`\x00{slot}\x00`", f"{{{slot}}}")
+    found = sql_over(spark, template, **{slots[table]: frames[table] for table in frames}).schema
+    types = [field.dataType for field in found.fields]
+    if types != [field.dataType for field in frame.schema.fields]:
+        raise InternalError(
+            "The compiled query has other types than the view's",
+            why=f"{found.simpleString()} instead of {frame.schema.simpleString()}",
+            todo="report the query",
+        )
 
 
 def _shape(view: View) -> list[tuple[str, str]]:
@@ -221,7 +266,7 @@ def refresh_view(spark: SparkSession, catalog: Catalog, name: str, *, full: bool
         before = catalog.reflected(view)
         target = newest(catalog, view)
         versions = {table: identity.version for table, identity in target.items()}
-        if before.vector == target and not full:
+        if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
             return RefreshResult(name, NO_OP, None, before.versions(), versions, 0, 0, time.monotonic() - begin)
         reason = _reason(view, before, target, full)
         with _schema_errors(view):
@@ -249,6 +294,8 @@ def _reason(view: View, before: Reflected, target: Mapping[str, Identity], full:
         return "requested"
     if view.policy is Policy.FULL:
         return "policy"
+    if view.always_full is not None:
+        return view.always_full
     if any(before.vector[t].table_id != i.table_id for t, i in target.items() if t in before.vector):
         return "table_replaced"
     return "no_delta_rules"

@@ -40,7 +40,8 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """A view's definition. ``sources`` says what each table name in the query means."""
+    """A view's definition. ``sources`` says what each table name in the query means; ``always_full`` is the reason why
+    the view is recomputed at every refresh, if it is."""
 
     name: str
     id: str
@@ -49,6 +50,7 @@ class View:
     comment: str | None
     columns: tuple[Column, ...]
     sources: Mapping[Name, str]
+    always_full: str | None = None
 
     @property
     def tables(self) -> list[str]:

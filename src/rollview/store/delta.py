@@ -27,7 +27,7 @@ from rollview.parse.table_statements import (
     TableStatement,
     Update,
 )
-from rollview.store.edits import AFTER, FILE, KIND, POSITION, located
+from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -455,15 +455,16 @@ class DeltaStore:
 
     def _check_edits(self, table: str, key: Sequence[str], statement: Merge | Update) -> None:
         """Raises KeyViolated if the statement would repeat a key. Nothing is written yet."""
-        schema, rows = self.schema(table), located(self.read(table))
+        schema = self.schema(table)
+        rows = self.read(table).selectExpr("*", f"'' AS {FILE}", f"0L AS {POSITION}")  # the key tells the rows apart
         if isinstance(statement, Merge):
             edits = merge_edits(rows, statement, schema, table)
         else:
             edits = update_edits(rows, statement, schema, table)
-        keys = [f"{AFTER}.{quote(c)} AS {quote(c)}" for c in key]
-        new = edits.where(f"{KIND} <> '{DELETE}'").selectExpr(*keys)
-        kept = rows.join(edits.select(FILE, POSITION), [FILE, POSITION], "left_anti")
-        self._check_key(table, new, key, kept)
+        before, after = ([f"{image}.{quote(c)} AS {quote(c)}" for c in key] for image in (BEFORE, AFTER))
+        new = edits.where(f"{KIND} <> '{DELETE}'").selectExpr(*after)
+        touched = edits.where(f"{FILE} IS NOT NULL").selectExpr(*before)
+        self._check_key(table, new, key, rows.join(touched, list(key), "left_anti"))
 
     def _run_create(self, statement: CreateTable) -> DataFrame:
         table = self.canonical(statement.name)

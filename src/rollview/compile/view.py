@@ -1,0 +1,77 @@
+"""A view's query, compiled: text → plan → keys → SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.compile.printing import print_plan
+from rollview.errors import Place, SqlError
+from rollview.keys import Keyed, with_key
+from rollview.parse.references import parse_query
+from rollview.plan.build import Tables, build_plan
+from rollview.plan.build.scope import place
+from rollview.plan.nodes import Node, show_plan
+
+#: Functions that give another result at every call: a view that uses one can never equal its query.
+_RANDOM = {
+    "rand", "randn", "random", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id",
+    "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length",
+}  # fmt: skip
+
+#: Functions whose result depends on when, where and by whom they are called.
+_OF_THE_MOMENT = {
+    "current_date", "curdate", "now", "current_timestamp", "localtimestamp", "current_time", "current_user", "user",
+    "session_user", "current_timezone", "current_catalog", "current_database", "current_schema", "version",
+}  # fmt: skip
+
+TIME_DEPENDENT = "time_dependent"
+
+
+@dataclass(frozen=True)
+class CompiledView:
+    """``reason`` says why the view is always recomputed in full; None if it need not be."""
+
+    sql: str
+    plan: Node
+    keyed: Keyed
+    reason: str | None = None
+
+    def printed(self, dialect: str = "spark") -> str:
+        return print_plan(self.plan, dialect, pretty=True)
+
+    def shown(self) -> str:
+        return show_plan(self.plan)
+
+
+def compile_view(sql: str, tables: Tables) -> CompiledView:
+    """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
+    tree = parse_query(sql)
+    refuse_random(sql, tree)
+    plan = build_plan(tree, sql, tables)
+    reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
+    return CompiledView(sql, plan, with_key(plan), reason)
+
+
+def refuse_random(sql: str, tree: exp.Query) -> None:
+    """Raises an error that underlines a function which is a matter of chance."""
+    for node in tree.walk():
+        if called := _calls(node) & _RANDOM:
+            name = min(called, key=lambda word: (word not in sql.lower(), word))
+            where = place(sql, node) or Place.find(sql, name)
+            raise SqlError(
+                f"A view cannot use {name}()",
+                where=where,
+                why="it gives another result at every call, so the view could never equal its query",
+                todo="compute the value once, into a column of a base table",
+            )
+
+
+def _calls(node: exp.Expr) -> set[str]:
+    """The names of the function that a part of the tree calls, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return {node.name.lower()}
+    if isinstance(node, exp.StrToUnix) and node.args.get("this") is None:  # unix_timestamp()
+        return {"now"}
+    return {name.lower() for name in node.sql_names()} if isinstance(node, exp.Func) else set()
