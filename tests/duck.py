@@ -14,7 +14,7 @@ import sqlglot
 
 import shop
 from rollview.parse.names import Name
-from rollview.plan.build import BaseTable
+from rollview.plan.building import BaseTable
 
 QUERIES = Path(__file__).parent / "tpch" / "queries.sql"
 

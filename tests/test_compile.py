@@ -13,7 +13,7 @@ import shop
 from rollview import Rollview, RollviewError
 from rollview.compile.printing import DIALECTS, print_plan
 from rollview.compile.view import compile_view
-from rollview.plan.build import Unbuildable
+from rollview.plan.building import Unbuildable
 from rollview.plan.nodes import show_plan
 from rows import bag
 

@@ -10,8 +10,8 @@ from rollview.compile.printing import print_plan
 from rollview.errors import Place, SqlError
 from rollview.keys import Keyed, with_key
 from rollview.parse.references import parse_query
-from rollview.plan.build import Tables, build_plan
-from rollview.plan.build.scope import place
+from rollview.plan.building import Tables, build_plan
+from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, show_plan
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.

@@ -32,7 +32,7 @@ from rollview.errors import (
 from rollview.parse.names import Name, quote
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
-from rollview.plan.build import BaseTable, Unbuildable
+from rollview.plan.building import BaseTable, Unbuildable
 from rollview.refresh.results import FULL, NO_OP, RefreshResult, ViewStatus
 from rollview.refresh.views import (
     DEFINITION,

@@ -1,0 +1,60 @@
+"""Expressions: names become plan columns, subqueries become columns that a join will bring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from rollview.plan.building.context import Context, unbuildable
+from rollview.plan.building.scope import Scope
+from rollview.plan.building.subqueries import Pending, mark_subquery, scalar_subquery
+from rollview.plan.expressions import Expr
+
+
+def bind(
+    node: Expr,
+    scope: Scope,
+    context: Context,
+    pending: list[Pending] | None = None,
+    aliases: dict[str, Expr] | None = None,
+) -> Expr:
+    """A copy of the expression over plan columns.
+
+    Subqueries are put into ``pending`` and stand in the result as the columns that they will be; without a list they
+    cannot be there. ``aliases`` holds what the select list has named before (lateral column aliases).
+    """
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        known = (aliases or {}).get(node.name.casefold()) if not node.table else None
+        if known is not None and not scope.knows(node):
+            return exp.Paren(this=known.copy())
+        return scope.resolve(node)
+    if (
+        isinstance(node, exp.Subquery | exp.Exists | exp.Any | exp.All)
+        or (isinstance(node, exp.In) and node.args.get("query") is not None)
+        or _quantified(node)
+    ):
+        if pending is None:
+            raise unbuildable(context, "a subquery at this place", node)
+        if isinstance(node, exp.Subquery):
+            return scalar_subquery(context, node, scope, pending)
+        return mark_subquery(context, node, scope, pending, lambda part: bind(part, scope, context, pending, aliases))
+    if isinstance(node, exp.Query):
+        raise unbuildable(context, "a subquery at this place", node)
+
+    def deeper(value: Any) -> Any:
+        if isinstance(value, exp.Expr):
+            return bind(value, scope, context, pending, aliases)
+        if isinstance(value, list):
+            return [deeper(item) for item in value]
+        return value
+
+    return type(node)(**{name: deeper(value) for name, value in node.args.items()})
+
+
+def _quantified(node: Expr) -> bool:
+    return (
+        isinstance(node, exp.Predicate)
+        and isinstance(node, exp.Binary)
+        and isinstance(node.expression, exp.Any | exp.All)
+    )

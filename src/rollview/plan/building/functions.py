@@ -1,0 +1,75 @@
+"""Which functions aggregate, which generate rows, and which give another result at every call."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr
+
+#: Aggregates of Spark that the parser reads as functions without a meaning of their own.
+_AGGREGATES = {
+    "any", "any_value", "approx_percentile", "bit_and", "bit_or", "bit_xor", "bitmap_construct_agg", "bitmap_or_agg",
+    "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count_if", "count_min_sketch", "covar_pop",
+    "covar_samp", "every", "first", "first_value", "grouping", "grouping_id", "histogram_numeric", "hll_sketch_agg",
+    "hll_union_agg", "kurtosis", "last", "last_value", "listagg", "max_by", "mean", "median", "min_by", "mode",
+    "percentile", "percentile_approx", "product", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
+    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some", "std", "string_agg", "try_avg",
+    "try_sum",
+}  # fmt: skip
+
+#: What an aggregate gives for a group without rows, where that is not NULL.
+_COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
+_LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+
+_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
+_GENERATOR_NAMES = {"stack", "json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
+
+#: Wrappers of an aggregate that belong to it.
+_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+
+
+def is_aggregate(expr: Expr) -> bool:
+    """Whether this very expression is an aggregate, as it stands outside a window."""
+    if isinstance(expr, _WRAPPERS):
+        return is_aggregate(expr.this)
+    if isinstance(expr, exp.Anonymous):
+        return expr.name.lower() in _AGGREGATES
+    return isinstance(expr, exp.AggFunc | exp.Grouping | exp.GroupingId)
+
+
+def holds_aggregate(expr: Expr) -> bool:
+    """Whether an aggregate stands in the expression, not counting window functions and subqueries."""
+    if isinstance(expr, exp.Query | exp.Subquery):
+        return False
+    if isinstance(expr, exp.Window):
+        inner = expr.this.this if isinstance(expr.this, _WRAPPERS) else expr.this
+        parts = [*inner.iter_expressions(), *(e for e in expr.iter_expressions() if e is not expr.this)]
+        return any(holds_aggregate(part) for part in parts)
+    return is_aggregate(expr) or any(holds_aggregate(part) for part in expr.iter_expressions())
+
+
+def of_nothing(aggregate: Expr) -> Expr:
+    """The value of an aggregate over no rows."""
+    inner = aggregate
+    while isinstance(inner, _WRAPPERS):
+        inner = inner.this
+    if isinstance(inner, _COUNTS) or (
+        isinstance(inner, exp.Anonymous) and inner.name.lower() in ("count_if", "regr_count")
+    ):
+        return exp.Literal.number(0)
+    if isinstance(inner, _LISTS):
+        return exp.Array(expressions=[])
+    return exp.null()
+
+
+def is_generator(expr: Expr) -> bool:
+    if isinstance(expr, exp.Anonymous):
+        return expr.name.lower() in _GENERATOR_NAMES
+    return isinstance(expr, _GENERATORS)
+
+
+def is_outer_generator(expr: Expr) -> bool:
+    """Whether a generator gives a row also for an empty collection."""
+    if isinstance(expr, exp.Anonymous):
+        return expr.name.lower().endswith("_outer")
+    return isinstance(expr, exp.ExplodeOuter | exp.PosexplodeOuter)

@@ -1,0 +1,479 @@
+"""SELECT: WHERE, GROUP BY and HAVING, window functions, the select list, DISTINCT, ORDER BY with LIMIT.
+
+The steps are in the order in which SQL evaluates them, and that is the order of the functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rollview.errors import SqlError
+from rollview.plan.building.binding import bind
+from rollview.plan.building.context import Context, literal_number, unbuildable
+from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_generator, is_outer_generator
+from rollview.plan.building.relations import build_from, generator_labels
+from rollview.plan.building.scope import Scope, place, typed
+from rollview.plan.building.subqueries import Pending, attach, attach_predicate, predicate
+from rollview.plan.building.types import type_of
+from rollview.plan.expressions import Expr, replace_columns
+from rollview.plan.nodes import (
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Filter,
+    Generate,
+    Limit,
+    Node,
+    Ordering,
+    Project,
+    Window,
+)
+
+
+@dataclass
+class _Select:
+    """A SELECT while it is built: the plan so far, what its names mean, and the items of the select list."""
+
+    context: Context
+    node: exp.Select
+    scope: Scope
+    plan: Node
+    items: list[tuple[str, Expr]] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    values: dict[str, Expr] = field(default_factory=dict)
+
+    def bound(self, expr: Expr) -> Expr:
+        aliases = {label.casefold(): value for label, value in self.items}
+        return bind(self._windows_named(expr), self.scope, self.context, self.pending, aliases)
+
+    def _windows_named(self, expr: Expr) -> Expr:
+        """Windows that the WINDOW clause names, written out."""
+        named = {w.name.casefold(): w for w in self.node.args.get("windows") or ()}
+        if not named:
+            return expr
+
+        def one(part: Expr) -> Expr:
+            if isinstance(part, exp.Window) and part.alias and part.alias.casefold() in named:
+                found = named[part.alias.casefold()]
+                clauses = {k: found.args.get(k) for k in ("partition_by", "order", "spec")}
+                return exp.Window(this=part.this, **clauses)
+            return part
+
+        return expr.transform(one, copy=True)
+
+    def settle(self) -> None:
+        """Joins the subqueries that are waiting, and puts their values where they were used."""
+        if not self.pending:
+            return
+        self.plan, values = attach(self.context, self.plan, self.pending)
+        self.pending.clear()
+        self.items = [(label, replace_columns(value, values)) for label, value in self.items]
+        self.values.update(values)
+
+
+def build_select(context: Context, node: exp.Select, parent: Scope | None) -> Node:
+    source = build_from(context, node, parent)
+    select = _Select(context, node, Scope(context.sql, list(source.entries), parent), source.plan)
+    _refuse(context, node)
+    if node.args.get("where") is not None:
+        for part in _parts(node.args["where"].this):
+            select.plan = _condition(select, part).applied(context, select.plan)
+    _select_list(select)
+    order = _order_terms(select)
+    having = node.args.get("having")
+    grouped = (
+        node.args.get("group") is not None
+        or any(holds_aggregate(value) for value in [*(v for _, v in select.items), *(t for t, _ in order)])
+        or (having is not None and holds_aggregate(having.this))
+    )
+    if grouped:
+        _aggregate(select, order, having.this if having is not None else None)
+    elif having is not None:
+        raise SqlError("HAVING without a group", where=place(context.sql, having), todo="use WHERE")
+    select.settle()
+    order = [(replace_columns(value, select.values), term) for value, term in order]
+    order = _windows(select, order)
+    return _output(select, order)
+
+
+def _refuse(context: Context, node: exp.Select) -> None:
+    clauses = {"cluster": "CLUSTER BY", "distribute": "DISTRIBUTE BY", "sort": "SORT BY", "match": "MATCH",
+               "kind": "SELECT AS", "connect": "CONNECT BY"}  # fmt: skip
+    for name, title in clauses.items():
+        if node.args.get(name):
+            raise unbuildable(context, title, node)
+    distinct = node.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        raise unbuildable(context, "DISTINCT ON", node)
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A part of WHERE or HAVING: a test, with the subqueries in it; or IN or EXISTS that stands alone."""
+
+    test: Expr | None = None
+    waiting: tuple[Pending, ...] = ()
+    inner: Node | None = None
+    compared: Expr | None = None
+    negated: bool = False
+
+    def over(self, change: Callable[[Expr], Expr]) -> _Condition:
+        """The same above an aggregation."""
+        return _Condition(
+            change(self.test) if self.test is not None else None,
+            tuple(item.rewritten(change) for item in self.waiting),
+            self.inner,
+            change(self.compared) if self.compared is not None else None,
+            self.negated,
+        )
+
+    def applied(self, context: Context, plan: Node) -> Node:
+        if self.inner is not None:
+            plan, values = attach(context, plan, list(self.waiting))
+            compared = replace_columns(self.compared, values) if self.compared is not None else None
+            return attach_predicate(context, plan, self.inner, compared, self.negated)
+        assert self.test is not None
+        plan, values = attach(context, plan, list(self.waiting))
+        return Filter(plan, replace_columns(self.test, values))
+
+
+def _condition(select: _Select, part: Expr) -> _Condition:
+    negated = isinstance(part, exp.Not)
+    bare = part.this.unnest() if negated else part
+    before, select.pending = select.pending, []
+    try:
+        if isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None):
+            inner, compared, _ = predicate(select.context, bare, select.scope, select.bound)
+            return _Condition(None, tuple(select.pending), inner, compared, negated)
+        test = select.bound(part)
+        return _Condition(test, tuple(select.pending))
+    finally:
+        select.pending = before
+
+
+def _parts(condition: Expr) -> list[Expr]:
+    bare = condition.unnest()
+    return [*_parts(bare.left), *_parts(bare.right)] if isinstance(bare, exp.And) else [bare]
+
+
+def _select_list(select: _Select) -> None:
+    for item in select.node.expressions:
+        bare = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
+        if isinstance(bare, exp.Star) or (isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star)):
+            _star(select, bare)
+        elif is_generator(bare):
+            _generator(select, item, bare)
+        else:
+            label = item.alias if isinstance(item, exp.Alias) else _label(bare)
+            select.items.append((label, select.bound(bare)))
+
+
+def _label(expr: Expr) -> str:
+    if isinstance(expr, exp.Column | exp.Dot):
+        return expr.name
+    return expr.sql("spark")
+
+
+def _star(select: _Select, star: Expr) -> None:
+    whole = star.this if isinstance(star, exp.Column) else star
+    left_out = {part.name.casefold() for part in whole.args.get("except_") or ()}
+    if whole.args.get("replace") or whole.args.get("rename"):
+        raise unbuildable(select.context, "* with changed columns", star)
+    alias = star.table if isinstance(star, exp.Column) else None
+    for entry in select.scope.star(alias, star):
+        if entry.label.casefold() not in left_out:
+            select.items.append((entry.label, typed(entry.column)))
+
+
+def _generator(select: _Select, item: Expr, generator: Expr) -> None:
+    """A generator in the select list."""
+    if isinstance(item, exp.Aliases):
+        labels = [part.name for part in item.args["expressions"]]
+    elif isinstance(item, exp.Alias):
+        labels = [item.alias]
+    else:
+        labels = generator_labels(select.context, generator)
+    output = select.context.numbering.columns(labels)
+    value = select.bound(generator)
+    select.settle()
+    select.plan = Generate(select.plan, value, output, is_outer_generator(generator))
+    select.items += [(column.label, typed(column)) for column in output]
+
+
+def _order_terms(select: _Select) -> list[tuple[Expr, exp.Ordered]]:
+    """ORDER BY, if a LIMIT needs it: each term names a column of the select list, or is an expression beside it."""
+    if select.node.args.get("limit") is None and select.node.args.get("offset") is None:
+        return []
+    found = []
+    clause = select.node.args.get("order")
+    for term in clause.expressions if clause is not None else ():
+        found.append((_item_of(select, term.this) or select.bound(term.this), term))
+    return found
+
+
+def _item_of(select: _Select, term: Expr) -> Expr | None:
+    """The item of the select list that a name or a number means."""
+    if isinstance(term, exp.Literal) and not term.is_string and term.is_int:
+        position = int(term.this)
+        if not 0 < position <= len(select.items):
+            raise SqlError(f"There is no column {position} in the select list", where=place(select.context.sql, term))
+        return select.items[position - 1][1].copy()
+    if isinstance(term, exp.Column) and not term.table:
+        found = [value for label, value in select.items if label.casefold() == term.name.casefold()]
+        return found[0].copy() if found else None
+    return None
+
+
+def _aggregate(select: _Select, order: list[tuple[Expr, exp.Ordered]], having: Expr | None) -> None:
+    """GROUP BY: keys and aggregates get columns; everything above is rewritten to use them."""
+    context = select.context
+    waiting = list(select.pending)
+    select.pending.clear()
+    keys, sets = _group_keys(select)
+    groups, below = _computed_below(context, select.plan, keys)
+    aggregates: list[Computed] = []
+
+    def over(expr: Expr) -> Expr:
+        """The expression over the columns of the aggregation."""
+        for group in groups:
+            if expr == group.value or _unwrapped(expr) == group.value:
+                return typed(group.column)
+        if isinstance(expr, exp.Grouping | exp.GroupingId) or _is_grouping(expr):
+            expr = type(expr)(**{k: _each(v, over) for k, v in expr.args.items()})
+        if is_aggregate(expr):
+            for item in aggregates:
+                if item.value == expr:
+                    return typed(item.column)
+            aggregates.append(Computed(context.numbering.column(_short(expr), type_of(expr)), expr))
+            return typed(aggregates[-1].column)
+        if isinstance(expr, exp.Window):
+            return _window_over(expr, over)
+        return type(expr)(**{k: _each(v, over) for k, v in expr.args.items()})
+
+    select.items = [(label, over(value)) for label, value in select.items]
+    order[:] = [(over(value), term) for value, term in order]
+    select.pending += [item.rewritten(over) for item in waiting]
+    conditions = [_condition(select, part).over(over) for part in (_parts(having) if having is not None else ())]
+    by = tuple(Computed(group.column, typed(group.column)) for group in groups)
+    select.plan = Aggregate(below, by, tuple(aggregates), sets)
+    for condition in conditions:
+        select.plan = condition.applied(context, select.plan)
+
+
+def _computed_below(context: Context, plan: Node, keys: Sequence[Expr]) -> tuple[list[Computed], Node]:
+    """The keys as columns; those that are not yet columns are computed in a projection below the groups."""
+    groups: list[Computed] = []
+    for value in keys:
+        column = next((c for c in plan.columns if isinstance(value, exp.Column) and c.name == value.name), None)
+        groups.append(Computed(column or context.numbering.column(_label(value), type_of(value)), value))
+    new = [group for group in groups if group.column.name not in plan.names]
+    if not new:
+        return groups, plan
+    return groups, Project(plan, (*(Computed(c, typed(c)) for c in plan.columns), *new))
+
+
+def _is_grouping(expr: Expr) -> bool:
+    return isinstance(expr, exp.Anonymous) and expr.name.lower() in ("grouping", "grouping_id")
+
+
+def _unwrapped(expr: Expr) -> Expr:
+    return expr.unnest() if isinstance(expr, exp.Paren) else expr
+
+
+def _each(value: object, change: Callable[[Expr], Expr]) -> object:
+    if isinstance(value, exp.Expr):
+        return change(value)
+    if isinstance(value, list):
+        return [_each(item, change) for item in value]
+    return value
+
+
+def _window_over(window: exp.Window, over: Callable[[Expr], Expr]) -> Expr:
+    """A window function above an aggregation: its arguments are rewritten, it is not itself an aggregate."""
+    function = window.this
+    wrapper = function if isinstance(function, exp.Filter | exp.IgnoreNulls | exp.RespectNulls) else None
+    inner = function.this if wrapper is not None else function
+    inner = type(inner)(**{k: _each(v, over) for k, v in inner.args.items()})
+    if wrapper is not None:
+        rest = {k: _each(v, over) for k, v in wrapper.args.items() if k != "this"}
+        inner = type(wrapper)(this=inner, **rest)
+    return exp.Window(this=inner, **{k: _each(v, over) for k, v in window.args.items() if k != "this"})
+
+
+def _short(expr: Expr) -> str:
+    return (expr.name if isinstance(expr, exp.Anonymous) else expr.key) or "agg"
+
+
+def _group_keys(select: _Select) -> tuple[list[Expr], tuple[tuple[int, ...], ...] | None]:
+    """The keys, and for GROUPING SETS, ROLLUP and CUBE which of them make up each set."""
+    group = select.node.args.get("group")
+    if group is None:
+        return [], None
+    keys: list[Expr] = []
+
+    def index(expr: Expr) -> int:
+        value = _key(select, expr)
+        if value not in keys:
+            keys.append(value)
+        return keys.index(value)
+
+    if group.args.get("all"):
+        for _, value in select.items:
+            if not holds_aggregate(value) and not isinstance(value, exp.Literal):
+                keys.append(value)
+        return keys, None
+    if group.args.get("totals"):
+        raise unbuildable(select.context, "WITH TOTALS", group)
+    parts: list[list[tuple[int, ...]]] = []
+    special = [
+        *(group.args.get("grouping_sets") or ()),
+        *(group.args.get("rollup") or ()),
+        *(group.args.get("cube") or ()),
+    ]
+    for expr in [*group.expressions, *special]:
+        parts.append(_sets_of(expr, index))
+    if all(len(part) == 1 for part in parts):
+        return keys, None
+    sets = [tuple(sorted(set(itertools.chain(*choice)))) for choice in itertools.product(*parts)]
+    return keys, tuple(sets)
+
+
+def _sets_of(expr: Expr, index: Callable[[Expr], int]) -> list[tuple[int, ...]]:
+    if isinstance(expr, exp.GroupingSets):
+        return [subset for item in expr.expressions for subset in _sets_of(item, index)]
+    if isinstance(expr, exp.Rollup):
+        items = [_members(item, index) for item in expr.expressions]
+        return [tuple(itertools.chain(*items[:n])) for n in range(len(items), -1, -1)]
+    if isinstance(expr, exp.Cube):
+        items = [_members(item, index) for item in expr.expressions]
+        choices = itertools.chain(*(itertools.combinations(items, n) for n in range(len(items), -1, -1)))
+        return [tuple(itertools.chain(*choice)) for choice in choices]
+    return [_members(expr, index)]
+
+
+def _members(expr: Expr, index: Callable[[Expr], int]) -> tuple[int, ...]:
+    if isinstance(expr, exp.Tuple):
+        return tuple(index(item) for item in expr.expressions)
+    if isinstance(expr, exp.Paren):
+        return (index(expr.this),)
+    return (index(expr),)
+
+
+def _key(select: _Select, expr: Expr) -> Expr:
+    """A key: a column of FROM, a number or name of the select list, or an expression."""
+    if isinstance(expr, exp.Column) and select.scope.knows(expr):
+        return select.scope.resolve(expr)
+    found = _item_of(select, expr)
+    if found is not None:
+        if holds_aggregate(found):
+            raise SqlError("A group key cannot hold an aggregate", where=place(select.context.sql, expr))
+        return _unwrapped(found)
+    return _unwrapped(select.bound(expr))
+
+
+def _windows(select: _Select, order: list[tuple[Expr, exp.Ordered]]) -> list[tuple[Expr, exp.Ordered]]:
+    """Window functions get columns; QUALIFY filters by them."""
+    qualify = select.node.args.get("qualify")
+    functions: list[Computed] = []
+
+    def over(expr: Expr) -> Expr:
+        if isinstance(expr, exp.Window):
+            for item in functions:
+                if item.value == expr:
+                    return typed(item.column)
+            column = select.context.numbering.column(_short(expr.this), type_of(expr))
+            functions.append(Computed(column, expr))
+            return typed(column)
+        return expr
+
+    if qualify is not None:
+        test = _item_of(select, qualify.this) or select.bound(qualify.this)
+        select.settle()
+        test = replace_columns(test, select.values).transform(over, copy=True)
+    select.items = [(label, value.transform(over, copy=True)) for label, value in select.items]
+    order = [(value.transform(over, copy=True), term) for value, term in order]
+    if functions:
+        select.plan = Window(select.plan, tuple(functions))
+    if qualify is not None:
+        select.plan = Filter(select.plan, test)
+    return order
+
+
+def _output(select: _Select, order: Sequence[tuple[Expr, exp.Ordered]]) -> Node:
+    """The select list as a projection, then DISTINCT, then LIMIT; what only the order needs is dropped at the end."""
+    computed = _computed(select.context, select.plan, select.items)
+    terms: list[Ordering] = []
+    extra: list[Computed] = []
+    for value, term in order:
+        same = next((item for item in computed if item.value == value), None)
+        if same is None:
+            same = Computed(select.context.numbering.column("order", type_of(value)), value)
+            extra.append(same)
+        terms.append(ordering(term, typed(same.column)))
+    plan: Node = Project(select.plan, tuple(computed + extra))
+    if select.node.args.get("distinct") is not None:
+        if extra:
+            raise SqlError(
+                "DISTINCT orders by a column that it does not select", where=place(select.context.sql, select.node)
+            )
+        plan = Distinct(plan)
+    plan = _limit(select.context, select.node, plan, tuple(terms))
+    if extra:
+        plan = Project(plan, tuple(Computed(item.column, typed(item.column)) for item in computed))
+    return plan
+
+
+def _computed(context: Context, plan: Node, items: Sequence[tuple[str, Expr]]) -> list[Computed]:
+    """A column that is only passed on keeps its name, the first time."""
+    types = {column.name: column for column in plan.columns}
+    taken: set[str] = set()
+    found = []
+    fresh = context.numbering.columns([label for label, _ in items])
+    for (label, value), column in zip(items, fresh, strict=True):
+        bare = _unwrapped(value)
+        if isinstance(bare, exp.Column) and bare.name in types and bare.name not in taken:
+            taken.add(bare.name)
+            found.append(Computed(Column(bare.name, label, types[bare.name].type), bare))
+        else:
+            found.append(Computed(Column(column.name, label, type_of(value)), value))
+    return found
+
+
+def ordering(term: exp.Ordered, value: Expr) -> Ordering:
+    """Spark puts NULL first when ascending and last when descending, unless told otherwise."""
+    descending = bool(term.args.get("desc"))
+    first = term.args.get("nulls_first")
+    return Ordering(value, descending, (not descending) if first is None else bool(first))
+
+
+def limited(context: Context, node: Expr, plan: Node, scope: Scope) -> Node:
+    """ORDER BY and LIMIT around a whole query; an order without a limit is no matter of a bag."""
+    if node.args.get("limit") is None and node.args.get("offset") is None:
+        return plan
+    terms = []
+    for term in node.args["order"].expressions if node.args.get("order") is not None else ():
+        value = term.this
+        if isinstance(value, exp.Literal) and not value.is_string:
+            terms.append(ordering(term, typed(plan.columns[int(value.this) - 1])))
+        else:
+            terms.append(ordering(term, bind(value, scope, context)))
+    return _limit(context, node, plan, tuple(terms))
+
+
+def _limit(context: Context, node: Expr, plan: Node, order: tuple[Ordering, ...]) -> Node:
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if limit is None and offset is None:
+        return plan
+    if not order:
+        raise SqlError(
+            "LIMIT without ORDER BY",
+            where=place(context.sql, limit if limit is not None else node) or place(context.sql, node),
+            why="which rows it keeps is a matter of chance",
+            todo="add an ORDER BY that decides",
+        )
+    return Limit(plan, order, literal_number(context, limit, "LIMIT"), literal_number(context, offset, "OFFSET") or 0)

@@ -1,0 +1,242 @@
+"""Random queries in Spark SQL over four small tables with NULLs and duplicates, and random rows for the tables."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import duckdb
+
+from rollview.plan.building import BaseTable
+
+TABLES = {
+    "r": BaseTable("r", (("k", "int"), ("a", "int"), ("b", "int"), ("s", "string")), ("k",)),
+    "u": BaseTable("u", (("a", "int"), ("b", "int"))),
+    "w": BaseTable("w", (("k", "int"), ("l", "int"), ("a", "int")), ("k", "l")),
+    "x": BaseTable("x", (("b", "int"), ("s", "string"))),
+}
+
+
+def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, rows: int = 8) -> None:
+    """Fresh random rows in every table; declared keys hold."""
+    for table in TABLES.values():
+        columns = ", ".join(f"{name} {'VARCHAR' if kind == 'string' else 'INTEGER'}" for name, kind in table.columns)
+        db.execute(f"CREATE OR REPLACE TABLE {table.name} ({columns})")
+        seen = set()
+        for _ in range(rng.randrange(rows + 1)):
+            row = {}
+            for name, kind in table.columns:
+                null = name not in table.key and rng.random() < 0.25
+                row[name] = None if null else rng.choice("pqr") if kind == "string" else rng.randrange(5)
+            key = tuple(row[name] for name in table.key)
+            if table.key and key in seen:
+                continue
+            seen.add(key)
+            db.execute(f"INSERT INTO {table.name} VALUES ({', '.join('?' for _ in row)})", list(row.values()))
+
+
+@dataclass(frozen=True)
+class Column:
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Query:
+    sql: str
+    kinds: tuple[str, ...]
+
+
+class Generator:
+    """One query from one random number generator."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.aliases = 0
+
+    def query(self, depth: int = 2) -> str:
+        found = self._query(depth, [])
+        if self.rng.random() < 0.1:
+            order = ", ".join(str(i + 1) for i in range(len(found.kinds)))
+            offset = self.rng.choice(["", " OFFSET 1"])
+            return f"SELECT * FROM ({found.sql}) z ORDER BY {order} LIMIT {self.rng.randrange(1, 4)}{offset}"
+        return found.sql
+
+    def _query(self, depth: int, outer: list[Column], kinds: tuple[str, ...] | None = None) -> Query:
+        if depth > 0 and self.rng.random() < 0.2:
+            left = self._select(depth - 1, outer, kinds)
+            right = self._select(depth - 1, outer, left.kinds)
+            operator = self.rng.choice(["UNION", "UNION ALL", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"])
+            return Query(f"({left.sql}) {operator} ({right.sql})", left.kinds)
+        return self._select(depth, outer, kinds)
+
+    def _alias(self) -> str:
+        self.aliases += 1
+        return f"q{self.aliases}"
+
+    def _from(self, depth: int, outer: list[Column]) -> tuple[str, list[Column]]:
+        text, columns = self._relation(depth)
+        for _ in range(self.rng.choice([0, 0, 1, 1, 2, 3, 4] if depth > 1 else [0, 1, 1, 2])):
+            other, theirs = self._relation(depth)
+            kind = self.rng.choice(
+                [
+                    "JOIN",
+                    "JOIN",
+                    "LEFT JOIN",
+                    "LEFT JOIN",
+                    "RIGHT JOIN",
+                    "FULL JOIN",
+                    "CROSS JOIN",
+                    "LEFT SEMI JOIN",
+                    "LEFT ANTI JOIN",
+                ]
+            )
+            if kind == "CROSS JOIN":
+                text += f" CROSS JOIN {other}"
+            else:
+                text += f" {kind} {other} ON {self._on(columns, theirs)}"
+            if "SEMI" not in kind and "ANTI" not in kind:
+                columns = columns + theirs
+        return text, columns
+
+    def _relation(self, depth: int) -> tuple[str, list[Column]]:
+        alias = self._alias()
+        if depth > 0 and self.rng.random() < 0.25:
+            inner = self._query(depth - 1, [])
+            names = [f"c{i}" for i in range(len(inner.kinds))]
+            columns = [Column(f"{alias}.{name}", kind) for name, kind in zip(names, inner.kinds, strict=True)]
+            return f"({inner.sql}) {alias}({', '.join(names)})", columns
+        table = self.rng.choice(list(TABLES.values()))
+        kinds = {"int": "int", "string": "str"}
+        return f"{table.name} {alias}", [Column(f"{alias}.{name}", kinds[kind]) for name, kind in table.columns]
+
+    def _on(self, left: list[Column], right: list[Column]) -> str:
+        for _ in range(8):
+            a, b = self.rng.choice(left), self.rng.choice(right)
+            if a.kind == b.kind:
+                operator = self.rng.choice(["=", "=", "=", "=", "<=>", "<", "<>"])
+                extra = f" AND {self._test(left + right)}" if self.rng.random() < 0.25 else ""
+                return f"{a.text} {operator} {b.text}{extra}"
+        return "1 = 1"
+
+    def _value(self, columns: list[Column], kind: str) -> str:
+        fitting = [c.text for c in columns if c.kind == kind]
+        literal = str(self.rng.randrange(5)) if kind == "int" else f"'{self.rng.choice('pqr')}'"
+        if not fitting or self.rng.random() < 0.2:
+            return literal
+        value = self.rng.choice(fitting)
+        if self.rng.random() < 0.25:
+            other = self.rng.choice([*fitting, literal])
+            wraps = ["{0} + {1}", "coalesce({0}, {1})", "CASE WHEN {0} > 2 THEN {1} ELSE {0} END"] if kind == "int" else [
+                "coalesce({0}, {1})", "concat({0}, {1})", "upper({0})"]  # fmt: skip
+            return self.rng.choice(wraps).format(value, other)
+        return value
+
+    def _test(self, columns: list[Column]) -> str:
+        kind = self.rng.choice(["int", "int", "str"])
+        left = self._value(columns, kind)
+        form = self.rng.random()
+        if form < 0.15:
+            return f"{left} IS {self.rng.choice(['', 'NOT '])}NULL"
+        if form < 0.3:
+            listed = ", ".join(self._value([], kind) for _ in range(2))
+            return f"{left} {self.rng.choice(['', 'NOT '])}IN ({listed})"
+        operator = self.rng.choice(["=", "<", ">", "<=", "<>", "<=>"])
+        return f"{left} {operator} {self._value(columns, kind)}"
+
+    def _condition(self, depth: int, columns: list[Column]) -> str:
+        parts = []
+        for _ in range(self.rng.choice([1, 1, 2])):
+            if depth > 0 and self.rng.random() < 0.45:
+                parts.append(self._subquery_test(depth, columns))
+            else:
+                parts.append(self._test(columns))
+        joint = self.rng.choice([" AND ", " AND ", " OR "])
+        return joint.join(f"({part})" for part in parts)
+
+    def _subquery_test(self, depth: int, columns: list[Column]) -> str:
+        inner_from, theirs = self._from(depth - 1, columns)
+        where = self._test(theirs)
+        if self.rng.random() < 0.7:
+            where = f"{self._on(columns, theirs)} AND {where}"
+        form = self.rng.random()
+        negation = self.rng.choice(["", "NOT "])
+        if form < 0.4:
+            return f"{negation}EXISTS (SELECT 1 FROM {inner_from} WHERE {where})"
+        kind = self.rng.choice(["int", "str"])
+        if form < 0.75:
+            picked = self._value(theirs, kind)
+            return f"{self._value(columns, kind)} {negation}IN (SELECT {picked} FROM {inner_from} WHERE {where})"
+        function = self.rng.choice(
+            ["count(*)", f"max({self._value(theirs, 'int')})", f"sum({self._value(theirs, 'int')})"]
+        )
+        operator = self.rng.choice(["=", "<", ">="])
+        return f"{self._value(columns, 'int')} {operator} (SELECT {function} FROM {inner_from} WHERE {where})"
+
+    def _select(self, depth: int, outer: list[Column], kinds: tuple[str, ...] | None) -> Query:
+        text, columns = self._from(depth, outer)
+        where = f" WHERE {self._condition(depth, columns)}" if self.rng.random() < 0.6 else ""
+        wanted = kinds or tuple(self.rng.choice(["int", "int", "str"]) for _ in range(self.rng.randrange(1, 4)))
+        form = self.rng.random()
+        if form < 0.3:
+            return self._grouped(text, where, columns, wanted)
+        if form < 0.42:
+            return self._windowed(text, where, columns, wanted)
+        items = [self._item(depth, columns, kind) for kind in wanted]
+        distinct = "DISTINCT " if self.rng.random() < 0.15 else ""
+        return Query(f"SELECT {distinct}{self._listed(items)} FROM {text}{where}", wanted)
+
+    def _item(self, depth: int, columns: list[Column], kind: str) -> str:
+        if kind == "int" and depth > 0 and self.rng.random() < 0.12:
+            inner, theirs = self._from(depth - 1, columns)
+            function = self.rng.choice(["count(*)", f"min({self._value(theirs, 'int')})"])
+            return f"(SELECT {function} FROM {inner} WHERE {self._on(columns, theirs)})"
+        return self._value(columns, kind)
+
+    def _listed(self, items: list[str]) -> str:
+        return ", ".join(f"{item} AS o{i}" for i, item in enumerate(items))
+
+    def _grouped(self, text: str, where: str, columns: list[Column], wanted: tuple[str, ...]) -> Query:
+        keys = [self._value(columns, self.rng.choice(["int", "str"])) for _ in range(self.rng.choice([0, 1, 1, 2]))]
+        keys = [key for key in keys if not key.isdigit() and not key.startswith("'")]
+        items = []
+        for kind in wanted:
+            fitting = [key for key in keys if self._kind(key, columns) == kind]
+            if fitting and self.rng.random() < 0.6:
+                items.append(self.rng.choice(fitting))
+            elif kind == "int":
+                value = self._value(columns, "int")
+                items.append(
+                    self.rng.choice(
+                        ["count(*)", f"count({value})", f"sum({value})", f"max({value})", f"count(DISTINCT {value})"]
+                    )
+                )
+            else:
+                items.append(f"min({self._value(columns, 'str')})")
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        having = (
+            f" HAVING count(*) {self.rng.choice(['>', '=', '<'])} {self.rng.randrange(3)}"
+            if self.rng.random() < 0.25
+            else ""
+        )
+        if not any(item not in keys for item in items) and not keys:
+            having = ""
+        return Query(f"SELECT {self._listed(items)} FROM {text}{where}{group}{having}", wanted)
+
+    def _kind(self, text: str, columns: list[Column]) -> str | None:
+        return next((c.kind for c in columns if c.text == text), None)
+
+    def _windowed(self, text: str, where: str, columns: list[Column], wanted: tuple[str, ...]) -> Query:
+        items = []
+        for kind in wanted:
+            if kind == "int":
+                partition = f"PARTITION BY {self._value(columns, 'int')}" if self.rng.random() < 0.7 else ""
+                order = f"ORDER BY {self.rng.choice(columns).text}"
+                value = self._value(columns, "int")
+                items.append(self.rng.choice([
+                    f"rank() OVER ({partition} {order})", f"dense_rank() OVER ({partition} {order} DESC)",
+                    f"sum({value}) OVER ({partition} {order})", f"count(*) OVER ({partition})", f"max({value}) OVER ({partition})",
+                ]))  # fmt: skip
+            else:
+                items.append(self._value(columns, "str"))
+        return Query(f"SELECT {self._listed(items)} FROM {text}{where}", wanted)
