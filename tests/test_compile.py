@@ -166,7 +166,7 @@ def test_a_plan_prints_as_indented_text(db: duckdb.DuckDBPyConnection) -> None:
         "  filter t1_count > 1",
         "    aggregate by t0_city [COUNT(*) AS t1_count]",
         "      filter t0_segment = 'gold'",
-        "        scan customers [t0_cust_id, t0_name, t0_city, t0_segment, t0_referrer_id, t0_joined]",
+        "        scan customers [t0_cust_id, t0_city, t0_segment]",
     ]
 
 

@@ -13,6 +13,7 @@ from rollview.parse.references import parse_query
 from rollview.plan.building import Tables, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, show_plan
+from rollview.plan.normalising import normalise
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.
 _RANDOM = {
@@ -49,7 +50,7 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)
     refuse_random(sql, tree)
-    plan = build_plan(tree, sql, tables)
+    plan = normalise(build_plan(tree, sql, tables))
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
     return CompiledView(sql, plan, with_key(plan), reason)
 

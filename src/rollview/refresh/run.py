@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
 from rollview.compile.view import TIME_DEPENDENT, CompiledView, compile_view
 from rollview.engine.spark import run_query, spark_errors, sql_over, verbatim
@@ -128,6 +129,10 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
     view = replace(view, always_full=why)
     if compiled is not None:
         _check_compiled(spark, catalog, compiled, vector, frame)
+        view = replace(view, fingerprint=fingerprint(compiled.plan))
+        if old is not None and _means_the_same(old, view):
+            versions = catalog.reflected(old).versions()
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
     _check_output(statement.query, frame)
     types = [field.dataType.simpleString() for field in frame.schema.fields]
     view = replace(view, columns=stored_columns(frame.columns, types))
@@ -160,6 +165,11 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
         commit.rows or 0,
         time.monotonic() - begin,
     )
+
+
+def _means_the_same(old: View, new: View) -> bool:
+    """Whether a new definition is only another spelling of the old one."""
+    return (old.fingerprint, old.policy, old.comment) == (new.fingerprint, new.policy, new.comment)
 
 
 def compiled_view(catalog: Catalog, view: View) -> tuple[CompiledView | None, str | None]:

@@ -41,7 +41,7 @@ class Column:
 @dataclass(frozen=True)
 class View:
     """A view's definition. ``sources`` says what each table name in the query means; ``always_full`` is the reason why
-    the view is recomputed at every refresh, if it is."""
+    the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for all spellings of the query."""
 
     name: str
     id: str
@@ -51,6 +51,7 @@ class View:
     columns: tuple[Column, ...]
     sources: Mapping[Name, str]
     always_full: str | None = None
+    fingerprint: str | None = None
 
     @property
     def tables(self) -> list[str]:

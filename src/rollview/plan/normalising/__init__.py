@@ -1,0 +1,53 @@
+"""Plans in a normal form, by a tuple of named rules. No rule changes what a plan returns.
+
+Each is its own file, with the plan before, the plan after, and the case where it must not fire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rollview.errors import InternalError
+from rollview.plan.nodes import Node
+from rollview.plan.normalising.drop_projects import drop_projects
+from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
+from rollview.plan.normalising.infer_predicates import infer_predicates
+from rollview.plan.normalising.merge_filters import merge_filters
+from rollview.plan.normalising.merge_projects import merge_projects
+from rollview.plan.normalising.prune_columns import prune_columns
+from rollview.plan.normalising.push_filters import push_filters
+from rollview.plan.normalising.right_to_left import right_to_left
+
+#: A rule looks at one operator and gives what takes its place, or None if it does not fire.
+Rule = Callable[[Node], Node | None]
+
+RULES: tuple[Rule, ...] = (
+    right_to_left,
+    expand_grouping_sets,
+    merge_filters,
+    push_filters,
+    infer_predicates,
+    merge_projects,
+    drop_projects,
+)
+
+_MOST_ROUNDS = 50
+
+
+def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
+    """The plan after the rules have been applied until none fires, and without columns that nobody needs."""
+    for _ in range(_MOST_ROUNDS):
+        changed = plan
+        for rule in rules:
+            changed = apply_rule(changed, rule)
+        if changed == plan:
+            return prune_columns(plan)
+        plan = changed
+    raise InternalError(f"the rules {', '.join(rule.__name__ for rule in rules)} do not come to an end")
+
+
+def apply_rule(plan: Node, rule: Rule) -> Node:
+    """The rule at every operator, from the leaves up."""
+    inputs = [apply_rule(child, rule) for child in plan.inputs]
+    node = plan.with_inputs(inputs) if any(a is not b for a, b in zip(inputs, plan.inputs, strict=True)) else plan
+    return rule(node) or node

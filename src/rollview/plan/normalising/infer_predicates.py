@@ -1,0 +1,62 @@
+"""A condition on one side of an equality holds on the other side, too.
+
+Before: ``join inner (filter a = 5 over x, y) on a = b``.
+After: ``join inner (filter a = 5 over x, filter b = 5 over y) on a = b``.
+Not onto the side that an outer or anti join keeps: there rows without a match must stay.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename
+from rollview.plan.nodes import ANTI, INNER, LEFT, SEMI, Filter, Join, Node
+
+
+def infer_predicates(node: Node) -> Node | None:
+    if not isinstance(node, Join) or node.kind not in (INNER, LEFT, SEMI, ANTI):
+        return None
+    pairs = _equal_columns(node)
+    right = _told(node.left, node.right, pairs)
+    left = _told(node.right, node.left, {b: a for a, b in pairs.items()}) if node.kind in (INNER, SEMI) else []
+    if not left and not right:
+        return None
+    return node.with_inputs([_with(node.left, left), _with(node.right, right)])
+
+
+def _equal_columns(node: Join) -> dict[str, str]:
+    """Left columns that equal a right column of the same type."""
+    types = {column.name: column.type for side in node.inputs for column in side.columns}
+    found: dict[str, str] = {}
+    for part in conjuncts(node.condition):
+        if isinstance(part, exp.EQ) and isinstance(part.left, exp.Column) and isinstance(part.right, exp.Column):
+            a, b = part.left.name, part.right.name
+            if a in node.right.names:
+                a, b = b, a
+            if a in node.left.names and b in node.right.names and types[a] == types[b]:
+                found.setdefault(a, b)
+    return found
+
+
+def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
+    """What the filter at the top of one side says of the other side, unless that says it already."""
+    if not isinstance(giver, Filter):
+        return []
+    known = conjuncts(taker.condition) if isinstance(taker, Filter) else []
+    found = []
+    for part in conjuncts(giver.condition):
+        names = names_in(part)
+        if len(names) == 1 and names <= pairs.keys():
+            moved = rename(part, pairs)
+            if moved not in known and moved not in found:
+                found.append(moved)
+    return found
+
+
+def _with(node: Node, parts: list[Expr]) -> Node:
+    if not parts:
+        return node
+    below, known = (node.input, conjuncts(node.condition)) if isinstance(node, Filter) else (node, [])
+    condition = conjunction([*known, *parts])
+    assert condition is not None
+    return Filter(below, condition)

@@ -1,0 +1,24 @@
+"""Two filters are one.
+
+Before: ``filter p over filter q over x``. After: ``filter q AND p over x``.
+Also drops a filter that is always true. Not if the condition is false: no rows are not the input's rows.
+"""
+
+from __future__ import annotations
+
+from rollview.plan.expressions import conjunction, conjuncts
+from rollview.plan.nodes import Filter, Node
+
+
+def merge_filters(node: Node) -> Node | None:
+    if not isinstance(node, Filter):
+        return None
+    parts = conjuncts(node.condition)
+    if not parts:
+        return node.input
+    if not isinstance(node.input, Filter):
+        return None
+    below = conjuncts(node.input.condition)
+    condition = conjunction([*below, *(part for part in parts if part not in below)])
+    assert condition is not None
+    return Filter(node.input.input, condition)

@@ -1,0 +1,15 @@
+"""A right join is a left join with its sides changed.
+
+Before: ``join right (a, b) on c``. After: ``join left (b, a) on c``.
+Always fires: columns have names, not places. Only a plan's last projection says their order.
+"""
+
+from __future__ import annotations
+
+from rollview.plan.nodes import LEFT, RIGHT, Join, Node
+
+
+def right_to_left(node: Node) -> Node | None:
+    if isinstance(node, Join) and node.kind == RIGHT:
+        return Join(LEFT, node.right, node.left, node.condition)
+    return None

@@ -1,0 +1,124 @@
+"""Each rule: where it fires, what comes of it, and where it must not fire."""
+
+from __future__ import annotations
+
+import pytest
+
+import duck
+import generate
+from rollview.parse.references import parse_query
+from rollview.plan.building import build_plan
+from rollview.plan.nodes import show_plan
+from rollview.plan.normalising import RULES, Rule, apply_rule, normalise
+from rollview.plan.normalising.drop_projects import drop_projects
+from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
+from rollview.plan.normalising.infer_predicates import infer_predicates
+from rollview.plan.normalising.merge_filters import merge_filters
+from rollview.plan.normalising.merge_projects import merge_projects
+from rollview.plan.normalising.right_to_left import right_to_left
+
+
+def shown(sql: str, *rules: Rule) -> list[str]:
+    """The plan's operators, indented, after each rule has been applied once."""
+    plan = build_plan(parse_query(sql), sql, duck.finder(generate.TABLES))
+    for rule in rules:
+        plan = apply_rule(plan, rule)
+    return [line for line in show_plan(plan).splitlines() if not line.strip().startswith("scan")]
+
+
+def test_right_to_left() -> None:
+    assert shown("SELECT r.k FROM r RIGHT JOIN u ON r.a = u.a", right_to_left) == [
+        "project t0_k",
+        "  join left t0_a = t1_a",
+    ]
+
+
+def test_merge_filters() -> None:
+    assert shown("SELECT k FROM r WHERE a > 1 AND b > 1") == [
+        "project t0_k",
+        "  filter t0_b > 1",
+        "    filter t0_a > 1",
+    ]
+    assert shown("SELECT k FROM r WHERE a > 1 AND b > 1", merge_filters) == [
+        "project t0_k",
+        "  filter (t0_a > 1) AND (t0_b > 1)",
+    ]
+
+
+def test_push_filters_into_a_join_and_below_a_projection() -> None:
+    sql = "SELECT q.y FROM (SELECT r.a + 1 AS y, r.b AS z, u.a AS v FROM r, u) q WHERE q.z = q.v AND q.y > 2"
+    assert shown(sql, *RULES, *RULES, *RULES) == [
+        "project (t0_a + 1) AS t2_y",
+        "  join inner t0_b = t1_a",
+        "    filter (t0_a + 1) > 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kept"),
+    [
+        ("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE u.b = 1", "filter t1_b = 1"),
+        ("SELECT k, n FROM (SELECT k, count(*) AS n FROM w GROUP BY k) q WHERE n > 1", "filter t1_count > 1"),
+        (
+            "SELECT k, n FROM (SELECT k, rank() OVER (PARTITION BY a ORDER BY k) AS n FROM r) q WHERE k > 1",
+            "filter t0_k > 1",
+        ),
+        ("SELECT k FROM (SELECT k FROM r ORDER BY k LIMIT 3) q WHERE k > 1", "filter t0_k > 1"),
+    ],
+)
+def test_push_filters_must_not_fire(sql: str, kept: str) -> None:
+    lines = [line.strip() for line in shown(sql, *RULES, *RULES, *RULES)]
+    place = lines.index(kept)
+    assert lines[place + 1].split()[0] in ("join", "aggregate", "window", "limit")
+
+
+@pytest.mark.parametrize(
+    ("sql", "below"),
+    [
+        ("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE r.b = 1", "filter t0_b = 1"),
+        ("SELECT k, n FROM (SELECT k, count(*) AS n FROM w GROUP BY k) q WHERE k > 1", "filter t0_k > 1"),
+        ("SELECT k, n FROM (SELECT k, a, rank() OVER (PARTITION BY a ORDER BY k) AS n FROM r) q WHERE a > 1", "filter t0_a > 1"),
+        ("SELECT a FROM (SELECT a FROM r UNION ALL SELECT a FROM u) q WHERE a > 1", "filter t0_a > 1"),
+    ],
+)  # fmt: skip
+def test_push_filters_reaches_the_scan(sql: str, below: str) -> None:
+    plan = build_plan(parse_query(sql), sql, duck.finder(generate.TABLES))
+    lines = [line.strip() for line in show_plan(normalise(plan)).splitlines()]
+    assert lines[lines.index(below) + 1].startswith("scan")
+
+
+def test_infer_predicates_across_an_equality_but_not_onto_kept_rows() -> None:
+    inner = shown("SELECT r.k FROM r JOIN u ON r.a = u.a WHERE r.a = 3", *RULES, *RULES, *RULES)
+    assert {line.strip() for line in inner if "filter" in line} == {"filter t0_a = 3", "filter t1_a = 3"}
+    anti = shown(
+        "SELECT r.k FROM r LEFT ANTI JOIN (SELECT a FROM u WHERE a = 3) q ON r.a = q.a", *RULES, *RULES, *RULES
+    )
+    assert [line.strip() for line in anti if "filter" in line] == ["filter t1_a = 3"]
+    assert shown("SELECT r.k FROM r FULL JOIN u ON r.a = u.a", infer_predicates)[1].strip() == "join full t0_a = t1_a"
+
+
+def test_merge_projects_but_not_where_work_would_be_repeated() -> None:
+    once = "SELECT y + 1 AS z FROM (SELECT a * 2 AS y FROM r) q"
+    twice = "SELECT y + y AS z FROM (SELECT a * 2 AS y FROM r) q"
+    assert len(shown(once, merge_projects)) == 1
+    assert len(shown(twice, merge_projects)) == 2
+
+
+def test_expand_grouping_sets() -> None:
+    lines = shown("SELECT a, b, count(*) AS n FROM r GROUP BY ROLLUP (a, b)", expand_grouping_sets)
+    assert [line.split()[0] for line in lines].count("aggregate") == 3
+    assert not any("sets" in line for line in lines)
+
+
+def test_prune_columns_keeps_keys_and_what_is_used() -> None:
+    sql = "SELECT r.b FROM r JOIN x ON r.s = x.s"
+    lines = show_plan(normalise(build_plan(parse_query(sql), sql, duck.finder(generate.TABLES)))).splitlines()
+    assert [line.strip() for line in lines if "scan" in line] == ["scan r [t0_k, t0_b, t0_s]", "scan x [t1_s]"]
+
+
+def test_drop_projects_but_not_where_every_column_counts() -> None:
+    assert shown("SELECT q.k FROM (SELECT k, a FROM r) q JOIN u ON q.a = u.a", drop_projects) == [
+        "project t0_k",
+        "  join inner t0_a = t2_a",
+    ]
+    assert [line.split()[0] for line in shown("SELECT DISTINCT a FROM r", drop_projects)] == ["distinct", "project"]
