@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, Node, Project, Window
+from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, Node, Project, Window, exactly
 
 #: More hidden columns than this cost more than a bag's count does.
 MOST = 6
@@ -40,7 +40,7 @@ def with_key(plan: Node) -> Keyed:
     wanted = [column for column in carrying.columns if column.name in plan.names or column.name in hidden]
     order = {column.name: i for i, column in enumerate(plan.columns)}
     wanted.sort(key=lambda column: order.get(column.name, len(order)))
-    exact = Project(carrying, tuple(Computed(column, ref(column.name)) for column in wanted))
+    exact = exactly(carrying, wanted)
     return Keyed(exact, _in_order(exact, key), hidden)
 
 

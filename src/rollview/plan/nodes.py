@@ -13,7 +13,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from rollview.errors import InternalError
-from rollview.plan.expressions import Expr, names_in
+from rollview.plan.expressions import Expr, names_in, ref
 
 UNKNOWN = exp.DataType(this=exp.DataType.Type.UNKNOWN)
 
@@ -424,3 +424,10 @@ def show_plan(node: Node, depth: int = 0) -> str:
     """A plan as indented text."""
     line = "  " * depth + f"{node.title} {node.details}".rstrip()
     return "\n".join([line, *(show_plan(child, depth + 1) for child in node.inputs)])
+
+
+def exactly(plan: Node, columns: Sequence[Column]) -> Node:
+    """These columns of the plan, in this order."""
+    if tuple(c.name for c in plan.columns) == tuple(c.name for c in columns):
+        return plan
+    return Project(plan, tuple(Computed(column, ref(column.name)) for column in columns))

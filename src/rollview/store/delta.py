@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from pathlib import Path
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
 from rollview.engine.spark import settings, sql_over, verbatim
-from rollview.errors import BadName, NameTaken, RollviewError, SchemaChanged, TableNotFound, VersionGone, nearest
-from rollview.parse.names import Name, parse_name, quote, quote_name
+from rollview.errors import BadName, NameTaken, SchemaChanged, VersionGone
+from rollview.parse.names import quote
 from rollview.parse.table_statements import (
     CreateTable,
     DropTable,
@@ -27,6 +24,7 @@ from rollview.parse.table_statements import (
     TableStatement,
     Update,
 )
+from rollview.store.delta_names import PLAIN, DeltaNames, escape
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
 from rollview.store.protocol import (
     CHANGE_TYPE,
@@ -55,101 +53,14 @@ from rollview.store.rows import (
     null_in_key,
 )
 from rollview.store.statements import merge_edits, update_edits
-from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
-
-_PLAIN = re.compile(r"\w+", re.ASCII)
 
 
 class ChangeFeedOff(UserWarning):
     """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
 
 
-class DeltaStore:
-    """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise.
-
-    With a folder, tables are addressed by their paths, and named in a schema of the session's catalog that stands for
-    the folder. Without one, the session's catalog says what a name means.
-    """
-
-    def __init__(self, spark: SparkSession, folder: str | Path | None = None) -> None:
-        self.spark = spark
-        self.root = None if folder is None else open_warehouse(folder)
-        self._named: dict[str, str] = {}
-        if self.root is not None:
-            self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
-            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
-            spark.sql(f"USE {self._space}")
-
-    # names
-
-    @property
-    def has_catalog(self) -> bool:
-        return self.root is None
-
-    def canonical(self, name: Name) -> str:
-        """``table`` in schema default, ``schema.table`` elsewhere, the catalog before it if it is another one."""
-        if self.root is not None:
-            if len(name) == 2 and name[0] == self._space:
-                name = name[1:]
-            return flat_name(name)
-        if name[0].lower() == "delta" and len(name) == 2:
-            return quote_name(name)
-        catalog, schema = self.spark.catalog.currentCatalog(), self.spark.catalog.currentDatabase()
-        full = (catalog, schema)[: max(0, 3 - len(name))] + tuple(name)
-        for part in full:
-            if not _PLAIN.fullmatch(part):
-                raise BadName(
-                    f"{part!r} cannot be a name in Spark's catalog",
-                    why="the catalog takes letters, digits and _ only",
-                    todo="choose another name",
-                )
-        short = full[2:] if full[:2] == ("spark_catalog", "default") else full[full[0] == "spark_catalog" :]
-        return ".".join(short).lower()
-
-    def sql_name(self, table: str) -> str:
-        if self.root is not None:
-            return f"delta.{quote(str(self._path(table)))}"
-        if table.startswith("`"):
-            return table
-        parts = tuple(table.split("."))
-        return quote_name(("spark_catalog", "default")[: 3 - len(parts)] + parts)
-
-    def _path(self, table: str) -> Path:
-        assert self.root is not None
-        return self.root / folder_of(table)
-
-    def companion(self, table: str, prefix: str) -> str:
-        if self.root is not None:
-            return prefix + table
-        *space, last = parse_name(table)
-        return ".".join([*space, prefix + last])
-
-    def owner(self, table: str, prefix: str) -> str | None:
-        *space, last = [table] if self.root is not None else parse_name(table)
-        return ".".join([*space, last[len(prefix) :]]) if last.startswith(prefix) else None
-
-    def tables(self) -> list[str]:
-        if self.root is not None:
-            found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
-            return sorted(table for table in found if table is not None)
-        listed = self.spark.sql("SHOW SCHEMAS").collect()
-        rows = [row for space in listed for row in self.spark.sql(f"SHOW TABLES IN {quote(space[0])}").collect()]
-        return sorted({self.canonical((row["namespace"], row["tableName"])) for row in rows if not row["isTemporary"]})
-
-    def exists(self, table: str) -> bool:
-        if self.root is not None:
-            return (self._path(table) / "_delta_log").is_dir()
-        if table.startswith("`"):
-            with contextlib.suppress(PySparkException):
-                return bool(self._detail(table))
-            return False
-        return self.spark.catalog.tableExists(self.sql_name(table))
-
-    def _require(self, table: str) -> str:
-        """The table's name in SQL. Raises TableNotFound."""
-        if not self.exists(table):
-            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
-        return self.sql_name(table)
+class DeltaStore(DeltaNames):
+    """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
 
     # reading
 
@@ -305,7 +216,7 @@ class DeltaStore:
         settled = _settings(keys, properties)
         with self._stamped(stamp):
             if isinstance(rows, StructType):
-                pairs = ", ".join(f"'{k}' = '{_escape(v)}'" for k, v in settled.items())
+                pairs = ", ".join(f"'{k}' = '{escape(v)}'" for k, v in settled.items())
                 self.spark.sql(
                     f"CREATE TABLE {self.sql_name(table)} ({rows.toDDL()}) USING delta TBLPROPERTIES ({pairs})"
                 )
@@ -375,7 +286,7 @@ class DeltaStore:
         if self.root is None:
             self.spark.sql(f"DROP TABLE {name}")
             return
-        if _PLAIN.fullmatch(table):
+        if PLAIN.fullmatch(table):
             self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
         self._named.pop(table, None)
         shutil.rmtree(self._path(table), ignore_errors=True)
@@ -395,42 +306,6 @@ class DeltaStore:
             raise key_repeated(table, key, twice)
 
     # SQL
-
-    def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        for table in words - self._named.keys():
-            if not self.exists(table):
-                continue
-            if _PLAIN.fullmatch(table):
-                place = _escape(self._path(table).as_uri())
-                self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self._in_space(table)} USING delta LOCATION '{place}'")
-                self._named[table] = ""
-            else:
-                self.read(table).createOrReplaceTempView(quote(table))
-        return {}
-
-    def _in_space(self, name: str) -> str:
-        """The name in the schema that stands for the folder."""
-        return f"{self._space}.{quote(name)}"
-
-    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        picked = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in columns)
-        query = f"SELECT {picked} FROM {self.sql_name(state)}"
-        if self._named.get(view) == query:
-            return
-        if self.root is not None and not _PLAIN.fullmatch(view):
-            self.spark.sql(query).createOrReplaceTempView(quote(view))
-            return
-        name = self.sql_name(view) if self.root is None else self._in_space(view)
-        self.spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
-        self._named[view] = query
-
-    def unpublish_view(self, view: str) -> None:
-        self._named.pop(view, None)
-        if self.root is not None and not _PLAIN.fullmatch(view):
-            self.spark.catalog.dropTempView(view)
-            return
-        name = self.sql_name(view) if self.root is None else self._in_space(view)
-        self.spark.sql(f"DROP VIEW IF EXISTS {name}")
 
     def pass_on(self, sql: str) -> DataFrame:
         return self.spark.sql(sql)
@@ -468,7 +343,7 @@ class DeltaStore:
 
     def _run_create(self, statement: CreateTable) -> DataFrame:
         table = self.canonical(statement.name)
-        if self.root is not None and not _PLAIN.fullmatch(table):
+        if self.root is not None and not PLAIN.fullmatch(table):
             raise BadName(
                 f"{table!r} cannot be a table's name in Spark's catalog",
                 why="the catalog takes letters, digits and _ only",
@@ -519,16 +394,12 @@ def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[
     return {FEED_PROPERTY: "true", **(properties or {}), **declared}
 
 
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
-
-
 def _create_table_sql(statement: CreateTable, name: str, properties: Mapping[str, str]) -> str:
     """A CREATE TABLE for Spark and Delta, whose key is a table property."""
     verb = "CREATE OR REPLACE TABLE" if statement.or_replace else "CREATE TABLE"
     exists = " IF NOT EXISTS" if statement.if_not_exists else ""
     columns = f" ({statement.columns})" if statement.columns else ""
-    comment = f" COMMENT '{_escape(statement.comment)}'" if statement.comment else ""
-    pairs = ", ".join(f"'{_escape(k)}' = '{_escape(v)}'" for k, v in {**properties, **statement.properties}.items())
+    comment = f" COMMENT '{escape(statement.comment)}'" if statement.comment else ""
+    pairs = ", ".join(f"'{escape(k)}' = '{escape(v)}'" for k, v in {**properties, **statement.properties}.items())
     query = f" AS {statement.query}" if statement.query else ""
     return f"{verb}{exists} {name}{columns} USING delta{comment} TBLPROPERTIES ({pairs}){query}"

@@ -53,6 +53,7 @@ from rollview.plan.nodes import (
     SetOperation,
     UnionAll,
     Window,
+    exactly,
 )
 
 
@@ -295,7 +296,7 @@ class Domain:
                 self.inject(node.input, names, source), rename(node.generator, names), node.output, node.outer
             )
         if isinstance(node, Distinct):
-            return Distinct(_exactly(self.inject(node.input, names, source), node.columns + source.columns))
+            return Distinct(exactly(self.inject(node.input, names, source), node.columns + source.columns))
         if isinstance(node, Window):
             below = self.inject(node.input, names, source)
             return Window(
@@ -326,11 +327,11 @@ class Domain:
             tests.append(exp.LTE(this=typed(rank), expression=exp.Literal.number(node.offset + node.count)))
         condition = conjunction(tests)
         assert condition is not None
-        return _exactly(Filter(ranked, condition), node.columns + source.columns)
+        return exactly(Filter(ranked, condition), node.columns + source.columns)
 
     def _inject_set(self, node: UnionAll, names: Mapping[str, str], source: Node) -> Node:
-        left = _exactly(self.inject(node.left, names, source), node.left.columns + source.columns)
-        right = _exactly(self.inject(node.right, names, source), node.right.columns + source.columns)
+        left = exactly(self.inject(node.left, names, source), node.left.columns + source.columns)
+        right = exactly(self.inject(node.right, names, source), node.right.columns + source.columns)
         output = node.output + source.columns
         if isinstance(node, SetOperation):
             return SetOperation(left, right, output, node.kind, node.all)
@@ -371,14 +372,7 @@ class Domain:
         whole = conjunction([*conjuncts(condition), *ties])
         kind = INNER if node.kind == CROSS and whole is not None else node.kind
         result = Join(kind, first, second, whole, node.mark, compared)
-        return _exactly(result, node.columns + source.columns) if right else result
-
-
-def _exactly(plan: Node, columns: Sequence[Column]) -> Node:
-    """These columns of the plan, in this order."""
-    if tuple(c.name for c in plan.columns) == tuple(c.name for c in columns):
-        return plan
-    return Project(plan, tuple(Computed(c, typed(c)) for c in columns))
+        return exactly(result, node.columns + source.columns) if right else result
 
 
 def _renamed(items: Sequence[Computed], names: Mapping[str, str]) -> tuple[Computed, ...]:

@@ -7,14 +7,12 @@ Not below DISTINCT and set operations, which compare whole rows; and a scan keep
 
 from __future__ import annotations
 
-from rollview.plan.expressions import names_in, ref
+from rollview.plan.expressions import names_in
 from rollview.plan.nodes import (
     ANTI,
     MARK,
     SEMI,
     Aggregate,
-    Column,
-    Computed,
     Distinct,
     Filter,
     Generate,
@@ -27,6 +25,7 @@ from rollview.plan.nodes import (
     SetOperation,
     UnionAll,
     Window,
+    exactly,
 )
 
 Names = frozenset[str]
@@ -35,13 +34,6 @@ Names = frozenset[str]
 def prune_columns(plan: Node) -> Node:
     """The plan with the same columns, and no more below than they need."""
     return exactly(_pruned(plan, plan.names), plan.columns)
-
-
-def exactly(plan: Node, columns: tuple[Column, ...]) -> Node:
-    """These columns of the plan, in this order."""
-    if tuple(c.name for c in plan.columns) == tuple(c.name for c in columns):
-        return plan
-    return Project(plan, tuple(Computed(c, ref(c.name)) for c in columns))
 
 
 def _used(node: Node) -> Names:

@@ -2,7 +2,8 @@
 
 | file | what it does |
 |---|---|
-| ``log.py`` | snapshots of a table and atomic commits to its log |
+| ``snapshot.py`` | one version of a table |
+| ``log.py`` | the versions of a table, and atomic commits |
 | ``files.py`` | Parquet files: written by Spark or in this process, with their statistics |
 | ``checks.py`` | what is checked before a commit: types, NOT NULL, the declared key |
 | ``reading.py`` | snapshots and changes as frames |

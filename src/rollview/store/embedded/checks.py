@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 
 from rollview.errors import Unsupported
 from rollview.store.embedded.files import nulls_in
-from rollview.store.embedded.log import DataFile
+from rollview.store.embedded.snapshot import DataFile
 from rollview.store.rows import check_columns, key_repeated, null_in_key
 
 _KNOWN = (NumericType, StringType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)

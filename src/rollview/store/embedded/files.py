@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from rollview.engine.spark import settings
-from rollview.store.embedded.log import DataFile
+from rollview.store.embedded.snapshot import DataFile
 
 _LONGEST_STRING = 32
 

@@ -14,7 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from rollview.errors import SchemaChanged
 from rollview.parse.names import quote
 from rollview.store.edits import FILE, POSITION, located
-from rollview.store.embedded.log import CHANGE_FOLDER, Action, Log, Snapshot, gone
+from rollview.store.embedded.log import Log, gone
+from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
 from rollview.store.rows import sql_type
 from rollview.store.warehouse import table_of

@@ -21,7 +21,7 @@ from rollview.parse.names import quote
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE, located
 from rollview.store.embedded.checks import check_key, check_not_null
 from rollview.store.embedded.files import read_rows, write_frame, write_rows
-from rollview.store.embedded.log import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
+from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 #: Edits up to this many rows are applied in this process; more of them by Spark.

@@ -31,10 +31,11 @@ from rollview.parse.table_statements import CreateTable, Delete, DropTable, Inse
 from rollview.parse.tokens import SqlTokens
 from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema
 from rollview.store.embedded.files import write_frame
-from rollview.store.embedded.log import DataFile, Log, Overtaken, Snapshot, metadata_action, protocol_action
+from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
 from rollview.store.embedded.published import Published
 from rollview.store.embedded.reading import changed_rows, located_rows, snapshot_rows
 from rollview.store.embedded.rewrite import Rewrite, rewrite
+from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Identity, Stamp, no_such_commit
 from rollview.store.rows import aligned, column_named, declared
 from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits

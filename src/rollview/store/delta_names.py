@@ -1,0 +1,145 @@
+"""What names mean to Delta through Spark: tables of the session's catalog, or of a folder that a schema stands for."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from rollview.errors import BadName, RollviewError, TableNotFound, nearest
+from rollview.parse.names import Name, parse_name, quote, quote_name
+from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
+
+PLAIN = re.compile(r"\w+", re.ASCII)
+
+
+class DeltaNames:
+    """The part of the store that is about names.
+
+    With a folder, tables are addressed by their paths, and named in a schema of the session's catalog that stands for
+    the folder. Without one, the session's catalog says what a name means.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str | Path | None = None) -> None:
+        self.spark = spark
+        self.root = None if folder is None else open_warehouse(folder)
+        self._named: dict[str, str] = {}
+        if self.root is not None:
+            self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
+            spark.sql(f"USE {self._space}")
+
+    @property
+    def has_catalog(self) -> bool:
+        return self.root is None
+
+    def canonical(self, name: Name) -> str:
+        """``table`` in schema default, ``schema.table`` elsewhere, the catalog before it if it is another one."""
+        if self.root is not None:
+            if len(name) == 2 and name[0] == self._space:
+                name = name[1:]
+            return flat_name(name)
+        if name[0].lower() == "delta" and len(name) == 2:
+            return quote_name(name)
+        catalog, schema = self.spark.catalog.currentCatalog(), self.spark.catalog.currentDatabase()
+        full = (catalog, schema)[: max(0, 3 - len(name))] + tuple(name)
+        for part in full:
+            if not PLAIN.fullmatch(part):
+                raise BadName(
+                    f"{part!r} cannot be a name in Spark's catalog",
+                    why="the catalog takes letters, digits and _ only",
+                    todo="choose another name",
+                )
+        short = full[2:] if full[:2] == ("spark_catalog", "default") else full[full[0] == "spark_catalog" :]
+        return ".".join(short).lower()
+
+    def sql_name(self, table: str) -> str:
+        if self.root is not None:
+            return f"delta.{quote(str(self._path(table)))}"
+        if table.startswith("`"):
+            return table
+        parts = tuple(table.split("."))
+        return quote_name(("spark_catalog", "default")[: 3 - len(parts)] + parts)
+
+    def _path(self, table: str) -> Path:
+        assert self.root is not None
+        return self.root / folder_of(table)
+
+    def companion(self, table: str, prefix: str) -> str:
+        if self.root is not None:
+            return prefix + table
+        *space, last = parse_name(table)
+        return ".".join([*space, prefix + last])
+
+    def owner(self, table: str, prefix: str) -> str | None:
+        *space, last = [table] if self.root is not None else parse_name(table)
+        return ".".join([*space, last[len(prefix) :]]) if last.startswith(prefix) else None
+
+    def tables(self) -> list[str]:
+        if self.root is not None:
+            found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
+            return sorted(table for table in found if table is not None)
+        listed = self.spark.sql("SHOW SCHEMAS").collect()
+        rows = [row for space in listed for row in self.spark.sql(f"SHOW TABLES IN {quote(space[0])}").collect()]
+        return sorted({self.canonical((row["namespace"], row["tableName"])) for row in rows if not row["isTemporary"]})
+
+    def exists(self, table: str) -> bool:
+        if self.root is not None:
+            return (self._path(table) / "_delta_log").is_dir()
+        if table.startswith("`"):
+            with contextlib.suppress(PySparkException):
+                return bool(self.spark.sql(f"DESCRIBE DETAIL {table}").collect())
+            return False
+        return self.spark.catalog.tableExists(self.sql_name(table))
+
+    def _require(self, table: str) -> str:
+        """The table's name in SQL. Raises TableNotFound."""
+        if not self.exists(table):
+            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+        return self.sql_name(table)
+
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
+        for table in words - self._named.keys():
+            if not self.exists(table):
+                continue
+            if PLAIN.fullmatch(table):
+                place = escape(self._path(table).as_uri())
+                self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self._in_space(table)} USING delta LOCATION '{place}'")
+                self._named[table] = ""
+            else:
+                self.spark.sql(f"SELECT * FROM {self.sql_name(table)}").createOrReplaceTempView(quote(table))
+        return {}
+
+    def _in_space(self, name: str) -> str:
+        """The name in the schema that stands for the folder."""
+        return f"{self._space}.{quote(name)}"
+
+    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
+        picked = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in columns)
+        query = f"SELECT {picked} FROM {self.sql_name(state)}"
+        if self._named.get(view) == query:
+            return
+        if self.root is not None and not PLAIN.fullmatch(view):
+            self.spark.sql(query).createOrReplaceTempView(quote(view))
+            return
+        name = self.sql_name(view) if self.root is None else self._in_space(view)
+        self.spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+        self._named[view] = query
+
+    def unpublish_view(self, view: str) -> None:
+        self._named.pop(view, None)
+        if self.root is not None and not PLAIN.fullmatch(view):
+            self.spark.catalog.dropTempView(view)
+            return
+        name = self.sql_name(view) if self.root is None else self._in_space(view)
+        self.spark.sql(f"DROP VIEW IF EXISTS {name}")
+
+
+def escape(text: str) -> str:
+    """Text as part of a string in SQL."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
