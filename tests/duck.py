@@ -16,8 +16,6 @@ import shop
 from rollview.parse.names import Name
 from rollview.plan.building import BaseTable
 
-QUERIES = Path(__file__).parent / "tpch" / "queries.sql"
-
 
 def execute_spark_sql(db: duckdb.DuckDBPyConnection, sql: str) -> None:
     """A statement of the conformance set; DuckDB is not told the keys, it would check them within a transaction."""
@@ -45,28 +43,11 @@ def shop_tables() -> dict[str, BaseTable]:
     return found
 
 
-def tpch_tables(db: duckdb.DuckDBPyConnection, folder: Path, scale: float = 0.01) -> dict[str, BaseTable]:
-    """TPC-H's tables, generated and loaded."""
+def make_tpch(folder: Path, scale: float = 0.01) -> None:
+    """TPC-H's data as Parquet files."""
     tool = Path(sys.executable).parent / "tpchgen-cli"
     subprocess.run(
         [str(tool), "parquet", "-s", str(scale), "--output-dir", str(folder)], check=True, capture_output=True
-    )
-    keys = {
-        "region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey", "customer": "c_custkey", "part": "p_partkey",
-        "partsupp": "ps_partkey ps_suppkey", "orders": "o_orderkey", "lineitem": "l_orderkey l_linenumber",
-    }  # fmt: skip
-    found = {}
-    for table, key in keys.items():
-        db.execute(f"CREATE TABLE {table} AS FROM '{folder}/{table}.parquet'")
-        spelled = {"VARCHAR": "string", "INTEGER": "int"}
-        columns = tuple((r[0], spelled.get(r[1], r[1].lower())) for r in db.execute(f"DESCRIBE {table}").fetchall())
-        found[table] = BaseTable(table, columns, tuple(key.split()))
-    return found
-
-
-def tpch_queries() -> dict[str, str]:
-    return dict(
-        re.findall(r"^-- query: (\w+)\n(.*?);$", QUERIES.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     )
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 import duckdb
 import pytest
 import sqlglot
+from pyspark.sql import SparkSession
 
 import duck
 import shop
 from rollview import Rollview, RollviewError
+from rollview.bench import tpch as tpch_suite
 from rollview.compile.printing import DIALECTS, print_plan
 from rollview.compile.view import compile_view
-from rollview.plan.building import Unbuildable
+from rollview.plan.building import BaseTable, Unbuildable
 from rollview.plan.nodes import show_plan
 from rows import bag
 
@@ -51,19 +53,32 @@ def test_every_conformance_view_survives_the_round_trip_on_duckdb(db: duckdb.Duc
 
 
 @pytest.fixture(scope="module")
-def tpch(tmp_path_factory: pytest.TempPathFactory) -> tuple[duckdb.DuckDBPyConnection, dict]:  # type: ignore[type-arg]
-    db = duckdb.connect()
-    return db, duck.tpch_tables(db, tmp_path_factory.mktemp("tpch"))
+def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with TPC-H's tables at scale 0.01."""
+    folder = tmp_path_factory.mktemp("tpch")
+    duck.make_tpch(folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", sorted(duck.tpch_queries()))
-def test_every_query_of_tpch_survives_the_round_trip_on_duckdb(tpch, name: str) -> None:  # type: ignore[no-untyped-def]
-    db, tables = tpch
-    sql = duck.tpch_queries()[name]
-    compiled = compile_view(sql, duck.finder(tables))
-    expected = duck.result(db, sqlglot.transpile(sql, read="spark", write="duckdb")[0])
-    assert duck.result(db, print_plan(compiled.plan, "duckdb")) == expected
+@pytest.mark.parametrize("name", sorted(tpch_suite.queries()))
+def test_every_query_of_tpch_survives_the_round_trip_on_duckdb(tpch: Path, name: str) -> None:
+    sql = tpch_suite.queries()[name]
+    with duckdb.connect() as db:
+        for table in tpch_suite.TABLES:
+            db.execute(f"CREATE VIEW {table} AS FROM '{tpch}/{table}.parquet'")
+        compiled = compile_view(sql, duck.finder(tpch_suite.TABLES))
+        expected = duck.result(db, sqlglot.transpile(sql, read="spark", write="duckdb")[0])
+        assert duck.result(db, print_plan(compiled.plan, "duckdb")) == expected
     assert compiled.reason is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(tpch_suite.queries()))
+def test_every_query_of_tpch_survives_the_round_trip_on_spark(spark: SparkSession, tpch: Path, name: str) -> None:
+    session = spark.newSession()
+    for table in tpch_suite.TABLES:
+        session.read.parquet(f"{tpch}/{table}.parquet").createOrReplaceTempView(table)
+    _round_trip(session, tpch_suite.queries()[name], tpch_suite.TABLES)
 
 
 SAMPLE = ("join_using", "full_join", "anti_not_in_nullable", "mark_in_select_list", "agg_rollup", "agg_percentile", "except_all",
@@ -72,7 +87,7 @@ SAMPLE = ("join_using", "full_join", "anti_not_in_nullable", "mark_in_select_lis
 
 
 @pytest.fixture(scope="module")
-def spark_shop(spark, tmp_path_factory: pytest.TempPathFactory) -> Rollview:  # type: ignore[no-untyped-def]
+def spark_shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rollview:
     from rollview import connect
 
     shop.need_shop()
@@ -83,9 +98,9 @@ def spark_shop(spark, tmp_path_factory: pytest.TempPathFactory) -> Rollview:  # 
     return rv
 
 
-def _round_trip_on_spark(rv: Rollview, sql: str) -> None:
-    compiled = compile_view(sql, duck.finder(duck.shop_tables()))
-    original, printed = rv.spark.sql(sql), rv.spark.sql(print_plan(compiled.plan, "spark"))
+def _round_trip(spark: SparkSession, sql: str, tables: dict[str, BaseTable]) -> None:
+    compiled = compile_view(sql, duck.finder(tables))
+    original, printed = spark.sql(sql), spark.sql(print_plan(compiled.plan, "spark"))
     assert printed.columns == original.columns
     assert [f.dataType for f in printed.schema] == [f.dataType for f in original.schema]
     assert bag(printed) == bag(original)
@@ -93,13 +108,13 @@ def _round_trip_on_spark(rv: Rollview, sql: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_some_conformance_views_survive_the_round_trip_on_spark(spark_shop: Rollview, name: str) -> None:
-    _round_trip_on_spark(spark_shop, VIEWS[name].sql)
+    _round_trip(spark_shop.spark, VIEWS[name].sql, duck.shop_tables())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_every_conformance_view_survives_the_round_trip_on_spark(spark_shop: Rollview, name: str) -> None:
-    _round_trip_on_spark(spark_shop, VIEWS[name].sql)
+    _round_trip(spark_shop.spark, VIEWS[name].sql, duck.shop_tables())
 
 
 @pytest.mark.parametrize("name", BAD)

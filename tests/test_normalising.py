@@ -8,7 +8,7 @@ import duck
 import generate
 from rollview.parse.references import parse_query
 from rollview.plan.building import build_plan
-from rollview.plan.nodes import show_plan
+from rollview.plan.nodes import MultiJoin, show_plan
 from rollview.plan.normalising import RULES, Rule, apply_rule, normalise
 from rollview.plan.normalising.drop_projects import drop_projects
 from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
@@ -122,3 +122,15 @@ def test_drop_projects_but_not_where_every_column_counts() -> None:
         "  join inner t0_a = t2_a",
     ]
     assert [line.split()[0] for line in shown("SELECT DISTINCT a FROM r", drop_projects)] == ["distinct", "project"]
+
+
+def test_flatten_joins_and_the_join_graph() -> None:
+    sql = "SELECT r.k FROM r JOIN u ON r.a = u.a JOIN w ON u.b = w.l AND w.a > r.b WHERE r.k > 0"
+    plan = normalise(build_plan(parse_query(sql), sql, duck.finder(generate.TABLES)))
+    (joined,) = [node for node in plan.walk() if isinstance(node, MultiJoin)]
+    assert [sorted(edge) for edge, _ in joined.graph] == [[0, 1], [1, 2], [0, 2]]
+    outer = "SELECT r.k FROM r JOIN u ON r.a = u.a LEFT JOIN w ON u.b = w.l"
+    assert not any(
+        isinstance(node, MultiJoin)
+        for node in normalise(build_plan(parse_query(outer), outer, duck.finder(generate.TABLES))).walk()
+    )

@@ -305,7 +305,7 @@ def demo(
 
 @app.command()
 def bench(
-    suite: Annotated[str, typer.Argument(help="The measurement: no-op.")] = "no-op",
+    suite: Annotated[str, typer.Argument(help="The measurement: no-op or compile.")] = "no-op",
     as_json: Json = False,
 ) -> None:
     """Measure rollview; what is measured, and with which figures, stands in docs/benchmarks.md."""

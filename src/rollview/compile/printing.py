@@ -22,6 +22,7 @@ from rollview.plan.nodes import (
     Generate,
     Join,
     Limit,
+    MultiJoin,
     Node,
     Project,
     Recursive,
@@ -141,6 +142,22 @@ class _Printer:
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         return query.join(self.source(node.right), on=on, join_type=how, copy=False)
+
+    def _multijoin(self, node: MultiJoin) -> exp.Query:
+        """The inputs one after the other, each as soon as a condition ties it to those before it."""
+        query = self._over(node.parts[0], node.columns)
+        placed, waiting, open_ = {0}, list(range(1, len(node.parts))), list(node.graph)
+        while waiting:
+            tied = [i for i in waiting if any(i in edge and edge <= placed | {i} for edge, _ in open_)]
+            chosen = (tied or waiting)[0]
+            waiting.remove(chosen)
+            placed.add(chosen)
+            ready = [condition for edge, condition in open_ if edge <= placed]
+            open_ = [(edge, condition) for edge, condition in open_ if not edge <= placed]
+            on = conjunction(ready)
+            how = "CROSS" if on is None else "INNER"
+            query = query.join(self.source(node.parts[chosen]), on=on, join_type=how, copy=False)
+        return query
 
     def _semi(self, node: Join) -> exp.Query:
         query = self._over(node.left, node.columns)

@@ -39,6 +39,7 @@ from rollview.plan.nodes import (
     Generate,
     Join,
     Limit,
+    MultiJoin,
     Node,
     Project,
     Scan,
@@ -214,6 +215,21 @@ def _join(node: Join) -> Facts:
     return Facts(both if told else None, _padded(left) | _padded(right))
 
 
+def _multi_join(node: MultiJoin) -> Facts:
+    """What holds for each input holds for the whole, and what the conditions tell."""
+    found = [facts_of(part) for part in node.parts]
+    keys = [facts.key for facts in found if facts.key is not None]
+    key = frozenset().union(*keys) if len(keys) == len(found) else None
+    facts = Facts(
+        key,
+        frozenset().union(*(facts.dependencies for facts in found)),
+        frozenset().union(*(facts.not_null for facts in found)),
+    )
+    for condition in node.conditions:
+        facts = _told(facts, condition, _types(node))
+    return facts
+
+
 def _padded(facts: Facts) -> frozenset[tuple[Names, str]]:
     """The dependencies that hold also beside rows that are NULL throughout."""
     return frozenset((given, decided) for given, decided in facts.dependencies if given & facts.not_null)
@@ -282,6 +298,7 @@ _RULES: dict[type[Node], Callable[..., Facts]] = {
     Filter: _filter,
     Project: _project,
     Join: _join,
+    MultiJoin: _multi_join,
     Aggregate: _aggregate,
     Distinct: _distinct,
     SetOperation: _set_operation,

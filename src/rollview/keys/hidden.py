@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, Node, Project, Window, exactly
+from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, MultiJoin, Node, Project, Window, exactly
 
 #: More hidden columns than this cost more than a bag's count does.
 MOST = 6
@@ -50,7 +50,7 @@ def _in_order(plan: Node, key: frozenset[str]) -> tuple[str, ...]:
 
 def _carrying(node: Node) -> Node:
     """The plan whose projections pass on the keys of their inputs."""
-    if isinstance(node, Filter | Window | Limit | Generate | Join):
+    if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
         below = [_carrying(child) for child in node.inputs]
         if isinstance(node, Join) and node.kind in ("semi", "anti", "mark", "single"):
             below = [below[0], node.right]

@@ -234,6 +234,42 @@ class Join(Node):
 
 
 @dataclass(frozen=True)
+class MultiJoin(Node):
+    """The inner join of several inputs: all combinations of their rows for which every condition is true."""
+
+    title: ClassVar[str] = "multi join"
+    parts: tuple[Node, ...]
+    conditions: tuple[Expr, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.parts
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        return MultiJoin(tuple(inputs), self.conditions)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(column for part in self.parts for column in part.columns)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.conditions
+
+    @property
+    def details(self) -> str:
+        return ", ".join(show(condition) for condition in self.conditions)
+
+    @cached_property
+    def graph(self) -> tuple[tuple[frozenset[int], Expr], ...]:
+        """The join graph: each condition with the inputs that it ties together."""
+        return tuple(
+            (frozenset(i for i, part in enumerate(self.parts) if part.names & names_in(condition)), condition)
+            for condition in self.conditions
+        )
+
+
+@dataclass(frozen=True)
 class Aggregate(Node):
     """One row per group. ``sets`` lists, for GROUPING SETS, which of the keys each set groups by.
 

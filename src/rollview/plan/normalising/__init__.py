@@ -11,6 +11,7 @@ from rollview.errors import InternalError
 from rollview.plan.nodes import Node
 from rollview.plan.normalising.drop_projects import drop_projects
 from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
+from rollview.plan.normalising.flatten_joins import flatten_joins
 from rollview.plan.normalising.infer_predicates import infer_predicates
 from rollview.plan.normalising.merge_filters import merge_filters
 from rollview.plan.normalising.merge_projects import merge_projects
@@ -35,13 +36,14 @@ _MOST_ROUNDS = 50
 
 
 def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
-    """The plan after the rules have been applied until none fires, and without columns that nobody needs."""
+    """The plan after the rules have been applied until none fires, without columns that nobody needs, its inner joins
+    flattened at last."""
     for _ in range(_MOST_ROUNDS):
         changed = plan
         for rule in rules:
             changed = apply_rule(changed, rule)
         if changed == plan:
-            return prune_columns(plan)
+            return apply_rule(prune_columns(plan), flatten_joins)
         plan = changed
     raise InternalError(f"the rules {', '.join(rule.__name__ for rule in rules)} do not come to an end")
 

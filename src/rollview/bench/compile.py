@@ -1,0 +1,27 @@
+"""How long compiling takes: text → plan → keys → SQL, for each query of TPC-H. No Spark is needed for it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from rollview.bench.report import Report
+from rollview.bench.tpch import TABLES, queries
+from rollview.compile.printing import print_plan
+from rollview.compile.view import compile_view
+
+REPEATS = 9
+
+
+def run() -> Report:
+    rows = []
+    for name, sql in queries().items():
+        times = []
+        for _ in range(REPEATS):
+            begin = time.perf_counter()
+            compiled = compile_view(sql, lambda found: TABLES.get(found[-1].lower()))
+            print_plan(compiled.plan)
+            times.append((time.perf_counter() - begin) * 1000)
+        operators = sum(1 for _ in compiled.plan.walk())
+        rows.append([name, operators, round(statistics.median(times), 1), round(max(times), 1)])
+    return Report(f"Compiling TPC-H, {REPEATS} times each", ["query", "operators", "median ms", "longest ms"], rows)
