@@ -210,3 +210,14 @@ def test_compiling_needs_no_spark() -> None:
     for room in ("plan", "keys", "compile"):
         for file in (Path(__file__).parent.parent / "src" / "rollview" / room).rglob("*.py"):
             assert "pyspark" not in file.read_text(encoding="utf-8"), file
+
+
+def test_a_registered_function_must_be_declared_deterministic(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
+    rv.spark.udf.register("twice", lambda value: value * 2, "int")
+    with pytest.raises(RollviewError, match=r"twice is not a function of Spark(.|\n)*declare_deterministic"):
+        rv.create("v", "SELECT twice(a) AS b FROM t")
+    rv.declare_deterministic("TWICE")
+    rv.create("v", "SELECT twice(a) AS b, crc32(string(a)) AS c FROM t")
+    assert sorted(row.b for row in rv.table("v").collect()) == [2, 4]
+    assert rv.verify("v").ok

@@ -84,6 +84,7 @@ class Rollview:
         self.spark = spark
         self.store = store
         self.catalog = Catalog(store)
+        self._trusted: set[str] = set()
 
     def sql(self, text: str) -> DataFrame:
         """Runs SQL: statements about materialized views, statements that change tables, and anything that Spark knows.
@@ -156,7 +157,7 @@ class Rollview:
         if isinstance(statement, ShowViews):
             return self._status_frame(self.views())
         if isinstance(statement, CreateView):
-            return self._result_frame(create_view(self.spark, self.catalog, statement))
+            return self._result_frame(create_view(self.spark, self.catalog, statement, self._trusted))
         name = self.store.canonical(statement.name)
         if isinstance(statement, RefreshView):
             return self._result_frame(refresh_view(self.spark, self.catalog, name, full=statement.full))
@@ -186,7 +187,11 @@ class Rollview:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
-        return create_view(self.spark, self.catalog, statement)
+        return create_view(self.spark, self.catalog, statement, self._trusted)
+
+    def declare_deterministic(self, *functions: str) -> None:
+        """Promises that these registered functions give the same result for the same arguments: views may use them."""
+        self._trusted |= {function.lower() for function in functions}
 
     def refresh(self, name: str, *, full: bool = False) -> RefreshResult:
         """Brings a view to the newest versions of its base tables."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -67,6 +68,12 @@ def refuse_random(sql: str, tree: exp.Query) -> None:
                 why="it gives another result at every call, so the view could never equal its query",
                 todo="compute the value once, into a column of a base table",
             )
+
+
+def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
+    """The functions that the query calls beside those known, where it calls them: a user's own."""
+    calls = [node for node in parse_query(sql).walk() if isinstance(node, exp.Anonymous)]
+    return [node for node in calls if node.name.lower() not in known]
 
 
 def _calls(node: exp.Expr) -> set[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
-from rollview.compile.view import TIME_DEPENDENT, CompiledView, compile_view
+from rollview.compile.view import TIME_DEPENDENT, CompiledView, compile_view, unknown_functions
 from rollview.engine.spark import run_query, spark_errors, sql_over, verbatim
 from rollview.errors import (
     BadName,
@@ -92,8 +92,13 @@ def _shown(catalog: Catalog, view: View) -> str:
     return ", ".join(f"{table} at version {version}" for table, version in versions.items())
 
 
-def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) -> RefreshResult:
-    """Makes a view: its state table's first commit holds definition, rows and vector."""
+def create_view(
+    spark: SparkSession, catalog: Catalog, statement: CreateView, trusted: Collection[str] = ()
+) -> RefreshResult:
+    """Makes a view: its state table's first commit holds definition, rows and vector.
+
+    ``trusted`` names the user's own functions that are declared to be deterministic.
+    """
     begin = time.monotonic()
     store = catalog.store
     name = store.canonical(statement.name)
@@ -117,6 +122,7 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
             todo="use REFRESH POLICY AUTO or FULL",
         )
     sources = _sources(catalog, statement.query)
+    _check_functions(spark, statement.query, trusted)
     old = catalog.get(name) if exists else None
     view = View(
         name, old.id if old else uuid.uuid4().hex, statement.query, statement.policy, statement.comment, (), sources
@@ -165,6 +171,20 @@ def create_view(spark: SparkSession, catalog: Catalog, statement: CreateView) ->
         commit.rows or 0,
         time.monotonic() - begin,
     )
+
+
+def _check_functions(spark: SparkSession, query: str, trusted: Collection[str]) -> None:
+    """A user's own function may give another result at every call, unless it is declared not to."""
+    if not unknown_functions(query, trusted):
+        return
+    system = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    for call in unknown_functions(query, {*system, *trusted}):
+        raise SqlError(
+            f"{call.name} is not a function of Spark",
+            where=Place.find(query, call.name),
+            why="it may give another result at every call, and then the view could never equal its query",
+            todo=f"if it does not, say so: rv.declare_deterministic({call.name!r})",
+        )
 
 
 def _means_the_same(old: View, new: View) -> bool:
