@@ -221,3 +221,22 @@ def test_a_registered_function_must_be_declared_deterministic(rv: Rollview) -> N
     rv.create("v", "SELECT twice(a) AS b, crc32(string(a)) AS c FROM t")
     assert sorted(row.b for row in rv.table("v").collect()) == [2, 4]
     assert rv.verify("v").ok
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT s.* FROM t",
+        "SELECT transform(sequence(1, a), x -> x + a) AS l, s.f AS f FROM t",
+        "SELECT * FROM t CLUSTER BY a",
+        "SELECT a, n, w FROM t LATERAL VIEW inline(array(struct(1, 'x'))) i AS n, w",
+        "SELECT stack(2, a, a + 1) AS b FROM t",
+        "SELECT * FROM t UNPIVOT (v FOR c IN (a)) u",
+    ],
+)
+def test_what_spark_takes_and_the_compiler_may_not_is_still_a_view(rv: Rollview, query: str) -> None:
+    rv.sql("CREATE TABLE t (a INT, s STRUCT<f: INT>); INSERT INTO t VALUES (1, named_struct('f', 7))")
+    rv.create("v", query)
+    rv.sql("INSERT INTO t VALUES (2, named_struct('f', 8))")
+    assert rv.refresh("v").reason in ("not_compiled", "no_delta_rules")
+    assert rv.verify("v").ok

@@ -86,6 +86,12 @@ class SqlError(UserError):
     code = "sql"
 
 
+class NotDeterministic(SqlError):
+    """The query may return other rows each time it is run, so no view could equal it."""
+
+    code = "not_deterministic"
+
+
 class TableNotFound(UserError):
     """No table or view has this name."""
 

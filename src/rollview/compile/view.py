@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rollview.compile.printing import print_plan
-from rollview.errors import Place, SqlError
+from rollview.errors import NotDeterministic, Place
 from rollview.keys import Keyed, with_key
 from rollview.parse.references import parse_query
 from rollview.plan.building import Tables, build_plan
@@ -62,7 +62,7 @@ def refuse_random(sql: str, tree: exp.Query) -> None:
         if called := _calls(node) & _RANDOM:
             name = min(called, key=lambda word: (word not in sql.lower(), word))
             where = place(sql, node) or Place.find(sql, name)
-            raise SqlError(
+            raise NotDeterministic(
                 f"A view cannot use {name}()",
                 where=where,
                 why="it gives another result at every call, so the view could never equal its query",

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.compile.fingerprint import fingerprint
@@ -21,6 +22,7 @@ from rollview.errors import (
     InternalError,
     InUse,
     NameTaken,
+    NotDeterministic,
     NotIncremental,
     Place,
     SchemaChanged,
@@ -33,7 +35,7 @@ from rollview.errors import (
 from rollview.parse.names import Name, quote
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
-from rollview.plan.building import BaseTable, Unbuildable
+from rollview.plan.building import BaseTable
 from rollview.refresh.results import FULL, NO_OP, RefreshResult, ViewStatus
 from rollview.refresh.views import (
     DEFINITION,
@@ -132,10 +134,10 @@ def create_view(
     vector = {table: catalog.identity(table) for table in view.tables}
     frame = query_at(spark, catalog, view, vector)
     compiled, why = compiled_view(catalog, view)
-    view = replace(view, always_full=why)
-    if compiled is not None:
-        _check_compiled(spark, catalog, compiled, vector, frame)
-        view = replace(view, fingerprint=fingerprint(compiled.plan))
+    if compiled is None or not _runs(spark, catalog, compiled, vector, frame):
+        view = replace(view, always_full="not_compiled")
+    else:
+        view = replace(view, always_full=why, fingerprint=fingerprint(compiled.plan))
         if old is not None and _means_the_same(old, view):
             versions = catalog.reflected(old).versions()
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
@@ -205,21 +207,27 @@ def compiled_view(catalog: Catalog, view: View) -> tuple[CompiledView | None, st
 
     try:
         compiled = compile_view(view.query, table)
-    except Unbuildable:
+    except NotDeterministic:
+        raise
+    except Exception:
+        # Spark has understood the query. Whatever the compiler does not understand in it costs speed, not the view.
         return None, "not_compiled"
     return compiled, compiled.reason
 
 
-def _check_compiled(
+def _runs(
     spark: SparkSession, catalog: Catalog, compiled: CompiledView, vector: Mapping[str, Identity], frame: DataFrame
-) -> None:
-    """The compiled query means what the text means: at least, Spark finds the same types."""
+) -> bool:
+    """Whether Spark takes the compiled query. Raises InternalError if it finds other types in it than in the text."""
     frames = {table: frame_of(catalog, table, identity.version) for table, identity in vector.items()}
     slots = {table: f"r{i}" for i, table in enumerate(frames)}
     template = verbatim(print_plan(compiled.plan, relations=lambda scan: f"\x00{slots[scan.table]}\x00"))
     for slot in slots.values():
         template = template.replace(f"`\x00{slot}\x00`", f"{{{slot}}}")
-    found = sql_over(spark, template, **{slots[table]: frames[table] for table in frames}).schema
+    try:
+        found = sql_over(spark, template, **{slots[table]: frames[table] for table in frames}).schema
+    except PySparkException:
+        return False
     types = [field.dataType for field in found.fields]
     if types != [field.dataType for field in frame.schema.fields]:
         raise InternalError(
@@ -227,6 +235,7 @@ def _check_compiled(
             why=f"{found.simpleString()} instead of {frame.schema.simpleString()}",
             todo="report the query",
         )
+    return True
 
 
 def _shape(view: View) -> list[tuple[str, str]]:

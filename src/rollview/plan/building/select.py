@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from rollview.errors import SqlError
+from rollview.errors import NotDeterministic, SqlError
 from rollview.plan.building.binding import bind
 from rollview.plan.building.context import Context, literal_number, unbuildable
 from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_generator, is_outer_generator
@@ -470,7 +470,7 @@ def _limit(context: Context, node: Expr, plan: Node, order: tuple[Ordering, ...]
     if limit is None and offset is None:
         return plan
     if not order:
-        raise SqlError(
+        raise NotDeterministic(
             "LIMIT without ORDER BY",
             where=place(context.sql, limit if limit is not None else node) or place(context.sql, node),
             why="which rows it keeps is a matter of chance",
