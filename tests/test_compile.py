@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import duckdb
@@ -10,12 +11,15 @@ import sqlglot
 from pyspark.sql import SparkSession
 
 import duck
+import generate
 import shop
+import test_keys
 from rollview import Rollview, RollviewError
 from rollview.bench import tpch as tpch_suite
 from rollview.compile.printing import DIALECTS, print_plan
 from rollview.compile.view import compile_view
-from rollview.plan.building import BaseTable, Unbuildable
+from rollview.parse.references import parse_query
+from rollview.plan.building import BaseTable, Unbuildable, build_plan
 from rollview.plan.nodes import show_plan
 from rows import bag
 
@@ -152,6 +156,8 @@ MORE = {
     "scalar in select over nothing": "SELECT (SELECT sum(qty) FROM items WHERE qty > 1000) AS s, (SELECT count(*) FROM items WHERE qty > 1000) + 1 AS c",
     "grouping": "SELECT city, segment, grouping(city) AS g, count(*) AS n FROM customers GROUP BY ROLLUP (city, segment)",
     "case in group": "SELECT CASE WHEN qty > 1 THEN 'many' ELSE 'one' END AS k, sum(qty) AS s FROM items GROUP BY 1",
+    "a group that nobody looks at": "SELECT a.page FROM visits a CROSS JOIN (SELECT count(*) AS n FROM blocked WHERE cust_id > 99) q",
+    "a union that nobody looks at": "SELECT count(*) AS n FROM (SELECT cust_id FROM visits UNION ALL SELECT cust_id FROM orders) q",
     "self join thrice": "SELECT a.page FROM visits a, visits b, visits c WHERE a.cust_id = b.cust_id AND b.cust_id = c.cust_id AND a.seconds > 5",
 }  # fmt: skip
 
@@ -163,6 +169,33 @@ def test_more_of_the_language(db: duckdb.DuckDBPyConnection, title: str) -> None
     assert not plan.free, show_plan(plan)
     expected = duck.result(db, sqlglot.transpile(sql, read="spark", write="duckdb")[0])
     assert duck.result(db, print_plan(plan, "duckdb")) == expected, show_plan(plan)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 5000, 250))
+def test_random_queries_survive_the_round_trip_and_their_keys_are_true(start: int) -> None:
+    _random_round_trips(start, start + 250)
+
+
+def test_some_random_queries_survive_the_round_trip_and_their_keys_are_true() -> None:
+    _random_round_trips(100_000, 100_120)
+
+
+def _random_round_trips(first: int, last: int) -> None:
+    """As built and as normalised, each query returns what its text returns; and every key holds."""
+    db = duckdb.connect()
+    for seed in range(first, last):
+        if seed % 20 == 0 or seed == first:
+            generate.fill(db, random.Random(seed))
+        sql = generate.Generator(random.Random(seed)).query()
+        expected = duck.result(db, sqlglot.transpile(sql, read="spark", write="duckdb")[0])
+        tables = duck.finder(generate.TABLES)
+        compiled = compile_view(sql, tables)
+        for plan in (build_plan(parse_query(sql), sql, tables), compiled.plan):
+            assert duck.result(db, print_plan(plan, "duckdb")) == expected, f"seed {seed}: {sql}\n{show_plan(plan)}"
+        for node in compiled.keyed.plan.walk():
+            if node.columns and not node.free:
+                test_keys.check(db, f"seed {seed}: {sql}", node)
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,9 @@ class _Printer:
         output = [
             exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in (*node.keys, *node.aggregates)
         ]
-        query = exp.Select(expressions=output or [_dummy()]).from_(self.source(node.input), copy=False)
+        # one group, also of no rows, even where nobody needs a column of it
+        lone = exp.alias_(exp.Count(this=exp.Star()), "_one", quoted=True)
+        query = exp.Select(expressions=output or [lone]).from_(self.source(node.input), copy=False)
         if node.sets is not None:
             sets = [exp.Tuple(expressions=[node.keys[i].value.copy() for i in subset]) for subset in node.sets]
             query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
@@ -230,7 +232,7 @@ class _Printer:
         for side in (node.left, node.right):
             query = exp.Select().from_(self.source(side), copy=False)
             names = zip(side.columns, node.output, strict=True)
-            query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names])
+            query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names] or [_dummy()])
             sides.append(query)
         return kind(this=sides[0], expression=sides[1], distinct=distinct)
 
