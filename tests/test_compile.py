@@ -20,16 +20,19 @@ from rollview.compile.printing import DIALECTS, print_plan
 from rollview.compile.view import compile_view
 from rollview.parse.references import parse_query
 from rollview.plan.building import BaseTable, Unbuildable, build_plan
-from rollview.plan.nodes import show_plan
+from rollview.plan.nodes import Node, show_plan
+from rollview.plan.normalising import RULES, apply_rule
 from rows import bag
 
 VIEWS = {view.name: view for view in shop.views()}
 GOOD = [name for name, view in VIEWS.items() if view.expect != "error"]
 BAD = [name for name, view in VIEWS.items() if view.expect == "error"]
 
-#: DuckDB's reading of the text is wrong here: the library that translates it drops OUTER.
-LOST_IN_TRANSLATION = {
-    "explode_outer_count": {(None, 2): 1, ("gift", 3): 1, ("light", 1): 1, ("desk", 2): 1, ("indoor", 1): 1}
+#: DuckDB's reading of the text is wrong here: the library that translates it drops OUTER, and takes a percentile that
+#: interpolates for one that does not.
+LOST_IN_TRANSLATION: dict[str, dict[tuple[object, ...], int]] = {
+    "explode_outer_count": {(None, 2): 1, ("gift", 3): 1, ("light", 1): 1, ("desk", 2): 1, ("indoor", 1): 1},
+    "agg_percentile": {("home", 7.0): 1, ("cart", 26.0): 1, ("help", 0.0): 1},
 }
 
 
@@ -185,6 +188,17 @@ def test_some_random_queries_survive_the_round_trip_and_their_keys_are_true() ->
 MISREAD_BY_DUCKDB = {2312}
 
 
+def _settles(plan: Node) -> bool:
+    """Whether a round comes in which no rule fires."""
+    for _ in range(12):
+        before = plan
+        for rule in RULES:
+            plan = apply_rule(plan, rule)
+        if plan == before:
+            return True
+    return False
+
+
 def _random_round_trips(first: int, last: int) -> None:
     """As built and as normalised, each query returns what its text returns; and every key holds."""
     db = duckdb.connect()
@@ -197,7 +211,9 @@ def _random_round_trips(first: int, last: int) -> None:
         expected = duck.result(db, sqlglot.transpile(sql, read="spark", write="duckdb")[0])
         tables = duck.finder(generate.TABLES)
         compiled = compile_view(sql, tables)
-        for plan in (build_plan(parse_query(sql), sql, tables), compiled.plan):
+        built = build_plan(parse_query(sql), sql, tables)
+        assert _settles(built), f"seed {seed}: the rules chase each other"
+        for plan in (built, compiled.plan):
             assert duck.result(db, print_plan(plan, "duckdb")) == expected, f"seed {seed}: {sql}\n{show_plan(plan)}"
         for node in compiled.keyed.plan.walk():
             if node.columns and not node.free:
@@ -205,7 +221,12 @@ def _random_round_trips(first: int, last: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT * FROM customers TABLESAMPLE (10 PERCENT)", "SELECT order_id FROM orders DISTRIBUTE BY order_id"]
+    "sql",
+    [
+        "SELECT * FROM customers TABLESAMPLE (10 PERCENT)",
+        "SELECT order_id FROM orders DISTRIBUTE BY order_id",
+        "SELECT o.order_id FROM orders o JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
+    ],
 )
 def test_what_cannot_be_compiled_says_so(sql: str) -> None:
     with pytest.raises(Unbuildable, match="cannot be compiled yet"):

@@ -55,7 +55,15 @@ def test_replacing_a_view_by_another_spelling_keeps_its_rows(rv: Rollview) -> No
         rv.create("v", "WITH x AS (SELECT g FROM t) select X.g, COUNT(*) n from x group by 1", or_replace=True).strategy
         == "no_op"
     )
-    assert rv.store.version("__rollview__v") == before
     assert rows(rv.table("v")) == [("a", 1)]
+    assert rv.store.changes("__rollview__v", before, rv.store.version("__rollview__v")).isEmpty()
+    assert "WITH x AS" in rv.explain("v")
+    new = rv.sql(
+        "CREATE OR REPLACE MATERIALIZED VIEW v COMMENT 'kept' REFRESH POLICY FULL AS SELECT g AS G, count(*) AS n FROM t GROUP BY g"
+    )
+    assert new.collect()[0]["strategy"] == "no_op"
+    (status,) = rv.views()
+    assert (status.policy, status.comment, rv.table("v").columns) == ("FULL", "kept", ["G", "n"])
+    assert rv.refresh("v").reason == "policy"
     assert rv.create("v", "SELECT g, count(*) AS m FROM t GROUP BY g", or_replace=True).reason == "replaced"
     assert rows(rv.table("v")) == [("a", 1), ("b", 1)]

@@ -129,6 +129,15 @@ def test_metadata_lands_in_the_commit(rv_all: Rollview) -> None:
     assert (found.metadata, found.version) == ({"step": 5}, store.version("t") - 1)
 
 
+def test_properties_change_without_the_rows(rv_all: Rollview) -> None:
+    store = made(rv_all, key=["id"])
+    before, version = rows(store.read("t")), store.version("t")
+    store.set_properties("t", {"rollview.x": "it's {y}"})
+    assert store.properties("t")["rollview.x"] == "it's {y}"
+    assert (store.key("t"), rows(store.read("t")), store.version("t")) == (("id",), before, version + 1)
+    assert store.changes("t", version, version + 1).isEmpty()
+
+
 def test_a_repeated_write_does_nothing(rv_all: Rollview) -> None:
     store = made(rv_all)
     for _ in range(2):

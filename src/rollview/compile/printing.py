@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from rollview.compile.dialects import in_dialect
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
+    FULL,
+    LEFT,
     MARK,
     SEMI,
     SINGLE,
@@ -64,7 +67,9 @@ def plan_query(
         query = query.with_(exp.to_identifier(name, quoted=True), as_=select, copy=False)
     if printer.recursive:
         query.args["with_"].set("recursive", True)
-    return query
+    printed = in_dialect(query, dialect)
+    assert isinstance(printed, exp.Select)
+    return printed
 
 
 class _Printer:
@@ -138,10 +143,26 @@ class _Printer:
             return self._single(node)
         if node.kind in (SEMI, ANTI):
             return self._semi(node)
+        if node.kind == FULL and self.dialect == "postgres" and not _hashable(node):
+            return self._full_by_parts(node)
         query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         return query.join(self.source(node.right), on=on, join_type=how, copy=False)
+
+    def _full_by_parts(self, node: Join) -> exp.Query:
+        """A full join that PostgreSQL cannot do: the left join, and the right rows that match nothing."""
+        left = self._join(Join(LEFT, node.left, node.right, node.condition))
+        unmatched = exp.Not(this=exp.Exists(this=self._matching(node, node.condition, side=node.left)))
+        padded = exp.Select().from_(self.source(node.right), copy=False).where(unmatched, copy=False)
+        padded.set(
+            "expressions",
+            [
+                ref(c.name) if c.name in node.right.names else exp.alias_(exp.null(), c.name, quoted=True)
+                for c in node.columns
+            ],
+        )
+        return exp.Union(this=left, expression=padded, distinct=False)
 
     def _multijoin(self, node: MultiJoin) -> exp.Query:
         """The inputs one after the other, each as soon as a condition ties it to those before it."""
@@ -168,9 +189,12 @@ class _Printer:
         kind = f"LEFT {node.kind.upper()}" if self.dialect == "spark" else node.kind.upper()
         return query.join(self.source(node.right), on=condition, join_type=kind, copy=False)
 
-    def _matching(self, node: Join, condition: Expr | None, output: Expr | None = None) -> exp.Select:
-        """The rows of the right side that meet a condition."""
-        query = exp.Select(expressions=[output or exp.Literal.number(1)]).from_(self.source(node.right), copy=False)
+    def _matching(
+        self, node: Join, condition: Expr | None, output: Expr | None = None, side: Node | None = None
+    ) -> exp.Select:
+        """The rows of the right side, or of the given one, that meet a condition."""
+        query = exp.Select(expressions=[output or exp.Literal.number(1)])
+        query = query.from_(self.source(side or node.right), copy=False)
         return query if condition is None else query.where(condition.copy(), copy=False)
 
     def _mark(self, node: Join) -> exp.Query:
@@ -289,6 +313,20 @@ class _Printer:
         if node.outer:
             return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
         return query.join(lateral, join_type="CROSS", copy=False)
+
+
+def _hashable(node: Join) -> bool:
+    """Whether PostgreSQL can do a full join on the condition: it needs an equality of the two sides."""
+    for part in conjuncts(node.condition):
+        if isinstance(part, exp.EQ):
+            a, b = names_in(part.left), names_in(part.right)
+            if (
+                a
+                and b
+                and any(a <= x.names and b <= y.names for x, y in ((node.left, node.right), (node.right, node.left)))
+            ):
+                return True
+    return False
 
 
 def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:

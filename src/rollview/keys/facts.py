@@ -8,7 +8,8 @@
 | join | both keys; the left one alone if the condition gives each left row one right row at most |
 | aggregate | the group columns; none of them for one group |
 | distinct, set operation | all columns; of EXCEPT ALL and INTERSECT ALL the left input's |
-| union all, explode, recursion | none |
+| union all | both keys and a column whose constants tell the branches apart |
+| explode, recursion | none |
 
 Then a key is made smaller by what is known: a column that the others decide is not needed. Rows are compared with NULL
 equal to NULL. A dependency X → Y says: rows that agree on X agree on Y.
@@ -44,6 +45,7 @@ from rollview.plan.nodes import (
     Project,
     Scan,
     SetOperation,
+    UnionAll,
     Values,
     Window,
 )
@@ -274,6 +276,40 @@ def _set_operation(node: SetOperation) -> Facts:
     return Facts(None if node.all else node.names, mapped, not_null)
 
 
+def _union_all(node: UnionAll) -> Facts:
+    """Rows of two branches are told apart by a column that holds other constants in each: ``tag``."""
+    left, right = facts_of(node.left), facts_of(node.right)
+    if left.key is None or right.key is None:
+        return Facts(None)
+    pairs = list(zip(node.output, node.left.columns, node.right.columns, strict=True))
+    tags = (out.name for out, a, b in pairs if _apart(constants(node.left, a.name), constants(node.right, b.name)))
+    tag = next(tags, None)
+    if tag is None:
+        return Facts(None)
+    keys = {out.name for out, a, b in pairs if a.name in left.key or b.name in right.key}
+    return Facts(frozenset(keys | {tag}))
+
+
+def _apart(a: frozenset[Expr] | None, b: frozenset[Expr] | None) -> bool:
+    return a is not None and b is not None and not a & b
+
+
+def constants(node: Node, name: str) -> frozenset[Expr] | None:
+    """The constants that a column may hold, if it holds nothing else."""
+    if isinstance(node, Project):
+        value = next(item.value for item in node.output if item.column.name == name)
+        if isinstance(value, exp.Literal):
+            return frozenset({value})
+        return constants(node.input, value.name) if isinstance(value, exp.Column) else None
+    if isinstance(node, Filter | Window | Limit | Distinct) and name in node.inputs[0].names:
+        return constants(node.inputs[0], name)
+    if type(node) is UnionAll:
+        place = [column.name for column in node.output].index(name)
+        both = [constants(side, side.columns[place].name) for side in node.inputs]
+        return None if both[0] is None or both[1] is None else both[0] | both[1]
+    return None
+
+
 def _window(node: Window) -> Facts:
     return facts_of(node.input)
 
@@ -302,6 +338,7 @@ _RULES: dict[type[Node], Callable[..., Facts]] = {
     Aggregate: _aggregate,
     Distinct: _distinct,
     SetOperation: _set_operation,
+    UnionAll: _union_all,
     Window: _window,
     Limit: _limit,
     Generate: _generate,

@@ -2,16 +2,30 @@
 
 Before: ``project city`` over ``scan customers`` (key cust_id).
 After: ``project city, cust_id``, of which cust_id is hidden.
-Not through a DISTINCT, a group, a set operation or a union: there one more column would change which rows there are.
+Both branches of a UNION ALL carry their keys, each NULL in the other branch if their types differ, and a tag.
+Not through a DISTINCT, a group or a set operation: there one more column would change which rows there are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rollview.keys.branches import tagged
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Computed, Filter, Generate, Join, Limit, MultiJoin, Node, Project, Window, exactly
+from rollview.plan.nodes import (
+    Computed,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    UnionAll,
+    Window,
+    exactly,
+)
 
 #: More hidden columns than this cost more than a bag's count does.
 MOST = 6
@@ -61,4 +75,6 @@ def _carrying(node: Node) -> Node:
         key = facts_of(below[0]).key or frozenset()
         extra = [c for c in below[0].columns if c.name in key and c.name not in passed and c.name not in node.names]
         return Project(below[0], node.output + tuple(Computed(column, ref(column.name)) for column in extra))
+    if type(node) is UnionAll:
+        return tagged(node, _carrying(node.left), _carrying(node.right)) or node
     return node

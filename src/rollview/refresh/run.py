@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
@@ -138,7 +138,8 @@ def create_view(
         view = replace(view, always_full="not_compiled")
     else:
         view = replace(view, always_full=why, fingerprint=fingerprint(compiled.plan))
-        if old is not None and _means_the_same(old, view):
+        if old is not None and old.fingerprint == view.fingerprint:
+            _redefine(catalog, old, view, frame.columns)
             versions = catalog.reflected(old).versions()
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
     _check_output(statement.query, frame)
@@ -189,9 +190,13 @@ def _check_functions(spark: SparkSession, query: str, trusted: Collection[str]) 
         )
 
 
-def _means_the_same(old: View, new: View) -> bool:
-    """Whether a new definition is only another spelling of the old one."""
-    return (old.fingerprint, old.policy, old.comment) == (new.fingerprint, new.policy, new.comment)
+def _redefine(catalog: Catalog, old: View, new: View, names: Sequence[str]) -> None:
+    """Another spelling, policy or comment of the same view: its rows stay."""
+    columns = tuple(replace(column, name=name) for column, name in zip(old.columns, names, strict=True))
+    new = replace(new, columns=columns)
+    if new != old:
+        catalog.store.set_properties(catalog.state(old.name), {DEFINITION: new.to_json()})
+        publish(catalog, new)
 
 
 def compiled_view(catalog: Catalog, view: View) -> tuple[CompiledView | None, str | None]:

@@ -281,6 +281,11 @@ class DeltaStore(DeltaNames):
                 writer.replace()
         return self.last_commit(table)
 
+    def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
+        pairs = ", ".join(f"'{escape(k)}' = '{escape(v)}'" for k, v in properties.items())
+        self.spark.sql(f"ALTER TABLE {self._require(table)} SET TBLPROPERTIES ({pairs})")
+        return self.last_commit(table)
+
     def drop(self, table: str) -> None:
         name = self._require(table)
         if self.root is None:

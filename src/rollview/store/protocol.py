@@ -159,6 +159,9 @@ class Store(Protocol):
         """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is;
         properties that are given take the place of the old ones."""
 
+    def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
+        """Gives properties new values; the rows and the other properties stay as they are."""
+
     def drop(self, table: str) -> None: ...
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:

@@ -9,8 +9,24 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename
-from rollview.plan.nodes import ANTI, INNER, LEFT, SEMI, Filter, Join, Node
+from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename, replace_columns
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    SEMI,
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Node,
+    Project,
+    Recursive,
+    UnionAll,
+    Window,
+)
 
 
 def infer_predicates(node: Node) -> Node | None:
@@ -39,18 +55,39 @@ def _equal_columns(node: Join) -> dict[str, str]:
 
 
 def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
-    """What the filter at the top of one side says of the other side, unless that says it already."""
+    """What the filter at the top of one side says of the other side, unless that is known to hold already."""
     if not isinstance(giver, Filter):
         return []
-    known = conjuncts(taker.condition) if isinstance(taker, Filter) else []
-    found = []
+    found: list[Expr] = []
     for part in conjuncts(giver.condition):
         names = names_in(part)
         if len(names) == 1 and names <= pairs.keys():
             moved = rename(part, pairs)
-            if moved not in known and moved not in found:
+            if moved not in found and not _holds(taker, moved):
                 found.append(moved)
     return found
+
+
+def _holds(node: Node, part: Expr) -> bool:
+    """Whether a condition was put onto these rows already, and has moved down since."""
+    if not names_in(part) <= node.names:
+        return False
+    if isinstance(node, Filter):
+        return part in conjuncts(node.condition) or _holds(node.input, part)
+    if isinstance(node, Project):
+        return _holds(node.input, replace_columns(part, {item.column.name: item.value for item in node.output}))
+    if isinstance(node, Join):
+        sides = node.inputs if node.kind in (INNER, CROSS) else (node.left,)
+        on = conjuncts(node.condition) if node.kind == INNER else []
+        return part in on or any(_holds(side, part) for side in sides)
+    if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+        return all(
+            _holds(side, rename(part, {new.name: old.name for new, old in zip(node.output, side.columns, strict=True)}))
+            for side in node.inputs
+        )
+    if isinstance(node, Aggregate) and (not node.keys or node.sets is not None):
+        return False
+    return isinstance(node, Aggregate | Window | Distinct | Generate) and _holds(node.inputs[0], part)
 
 
 def _with(node: Node, parts: list[Expr]) -> Node:

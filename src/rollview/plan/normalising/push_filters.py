@@ -77,7 +77,8 @@ def _into_join(join: Join, parts: Sequence[Expr]) -> Node | None:
     right = [part for part in parts if names_in(part) and names_in(part) <= join.right.names]
     if join.kind in (INNER, CROSS):
         both = [part for part in parts if part not in left and part not in right]
-        condition = conjunction([*conjuncts(join.condition), *both])
+        known = conjuncts(join.condition)
+        condition = conjunction([*known, *(part for part in both if part not in known)])
         kind = CROSS if condition is None else INNER
         return Join(kind, _filtered(join.left, left), _filtered(join.right, right), condition)
     if join.kind not in (LEFT, SEMI, ANTI, MARK, SINGLE) or not left:

@@ -279,6 +279,17 @@ class EmbeddedStore:
 
             return self._repeat(table, attempt)
 
+    def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
+        check_properties(table, properties)
+
+        def attempt(snapshot: Snapshot) -> Commit:
+            snapshot.check_writable()
+            settings = {**snapshot.properties, **properties}
+            action = metadata_action(snapshot.schema, settings, snapshot.table_id)
+            return self._log(table).commit(snapshot.version + 1, [action], "SET TBLPROPERTIES", NO_STAMP, 0)
+
+        return self._repeat(table, attempt)
+
     def drop(self, table: str) -> None:
         if not self.exists(table):
             raise self._not_found(table)

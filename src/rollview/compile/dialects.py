@@ -1,0 +1,57 @@
+"""What other engines call by another name than the translating library thinks, or have no name for."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, conjunction, transform
+
+
+def in_dialect(tree: Expr, dialect: str) -> Expr:
+    """A tree of Spark SQL as the dialect's printer should see it."""
+    changes = {"duckdb": in_duckdb, "postgres": in_postgres}
+    return transform(tree, changes[dialect]) if dialect in changes else tree
+
+
+def in_duckdb(node: Expr) -> Expr:
+    """Spark's percentile interpolates; DuckDB's quantile does not."""
+    if isinstance(node, exp.Quantile):
+        return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this.copy(), node.args["quantile"].copy()])
+    return node
+
+
+def in_postgres(node: Expr) -> Expr:
+    """What PostgreSQL calls this part of an expression."""
+    if isinstance(node, exp.Filter):
+        return _aggregate(node.this, node.expression.this) or node
+    return _aggregate(node, None) or node
+
+
+def _aggregate(node: Expr, where: Expr | None) -> Expr | None:
+    """An aggregate of the rows that meet a condition; None if PostgreSQL calls it as Spark does."""
+    value = node.this
+    if isinstance(node, exp.ArgMax | exp.ArgMin):
+        by = exp.Ordered(this=node.expression.copy(), desc=isinstance(node, exp.ArgMax))
+        values = exp.ArrayAgg(this=exp.Order(this=value.copy(), expressions=[by]))
+        first = exp.Paren(this=_without_null(values, node.expression, where))
+        return exp.Bracket(this=first, expressions=[exp.Literal.number(1)], offset=1)
+    if isinstance(node, exp.ArrayUniqueAgg):
+        return _array(exp.ArrayAgg(this=exp.Distinct(expressions=[value.copy()])), value, where)
+    if isinstance(node, exp.ArrayAgg) and node.args.get("nulls_excluded"):
+        return _array(exp.ArrayAgg(this=value.copy()), value, where)
+    if isinstance(node, exp.Quantile):
+        order = exp.Order(expressions=[exp.Ordered(this=value.copy())])
+        quantile = exp.WithinGroup(this=exp.PercentileCont(this=node.args["quantile"].copy()), expression=order)
+        return quantile if where is None else _without_null(quantile, value, where)
+    return None
+
+
+def _without_null(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
+    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    condition = conjunction([known] if where is None else [known, where])
+    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
+
+
+def _array(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
+    """Spark collects no NULLs, and of no values an empty array."""
+    return exp.Coalesce(this=_without_null(aggregate, value, where), expressions=[exp.Literal.string("{}")])
