@@ -107,13 +107,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table."""
+    """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
+    the table's relations is read, where a plan reads more than one of them."""
 
     title: ClassVar[str] = "scan"
     table: str
     output: tuple[Column, ...]
     sources: tuple[str, ...]
     key: tuple[str, ...] = ()
+    version: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -121,7 +123,8 @@ class Scan(Node):
 
     @property
     def details(self) -> str:
-        return f"{self.table} [{', '.join(c.name for c in self.output)}]"
+        version = f" {self.version}" if self.version else ""
+        return f"{self.table}{version} [{', '.join(c.name for c in self.output)}]"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ Not below DISTINCT and set operations, which compare whole rows; and a scan keep
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rollview.plan.expressions import names_in
 from rollview.plan.nodes import (
     ANTI,
@@ -18,6 +20,7 @@ from rollview.plan.nodes import (
     Generate,
     Join,
     Limit,
+    MultiJoin,
     Node,
     Project,
     Recursive,
@@ -46,7 +49,7 @@ def _pruned(node: Node, wanted: Names) -> Node:
         kept = [
             (c, s) for c, s in zip(node.output, node.sources, strict=True) if c.name in wanted or c.name in node.key
         ]
-        return Scan(node.table, tuple(c for c, _ in kept), tuple(s for _, s in kept), node.key)
+        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept))
     if isinstance(node, Project):
         output = tuple(item for item in node.output if item.column.name in wanted)
         needed = frozenset().union(*(names_in(item.value) for item in output))
@@ -62,6 +65,9 @@ def _pruned(node: Node, wanted: Names) -> Node:
         return Window(below, functions) if functions else below
     if isinstance(node, Filter | Limit | Generate):
         return node.with_inputs([_pruned(node.input, (wanted | _used(node)) & node.input.names)])
+    if isinstance(node, MultiJoin):
+        needed = wanted | _used(node)
+        return node.with_inputs([_pruned(part, needed & part.names) for part in node.parts])
     if isinstance(node, Join):
         needed = wanted | _used(node)
         if node.kind in (SEMI, ANTI, MARK):

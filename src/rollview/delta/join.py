@@ -1,0 +1,28 @@
+"""Inner join of any number of inputs: one term for each changed input.
+
+    Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ⁿᵉʷ ⋈ … ⋈ Rᵢ₋₁ⁿᵉʷ ⋈ ΔRᵢ ⋈ Rᵢ₊₁ᵒˡᵈ ⋈ … ⋈ Rₙᵒˡᵈ
+
+n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition.
+"""
+
+from __future__ import annotations
+
+from rollview.delta.deriving import Deriving
+from rollview.delta.weights import together
+from rollview.plan.nodes import Join, MultiJoin, Node
+
+
+def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
+    return inner_delta(node, deriving)
+
+
+def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
+    """The delta of an inner or cross join."""
+    terms: list[Node | None] = []
+    for place, part in enumerate(node.inputs):
+        delta = deriving.delta(part)
+        if delta is not None:
+            before = [deriving.new(other) for other in node.inputs[:place]]
+            after = [deriving.old(other) for other in node.inputs[place + 1 :]]
+            terms.append(node.with_inputs([*before, delta, *after]))
+    return together(terms, node.columns)

@@ -1,0 +1,44 @@
+"""Filter, project, explode, UNION ALL: the operator over the delta.
+
+    Δ(σ R) = σ ΔR      Δ(π R) = π ΔR      Δ(R ∪ S) = ΔR ∪ ΔS
+
+Before: ``filter a > 1 over scan t``. After: ``filter a > 1 over scan t change``.
+"""
+
+from __future__ import annotations
+
+from rollview.delta.deriving import Deriving, change_scan
+from rollview.delta.weights import WEIGHT, together
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Scan, UnionAll, exactly
+
+
+def scan(node: Scan, deriving: Deriving) -> Node | None:
+    return change_scan(node)
+
+
+def filter_(node: Filter, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Filter(below, node.condition)
+
+
+def project(node: Project, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Project(below, (*node.output, Computed(WEIGHT, ref(WEIGHT.name))))
+
+
+def generate(node: Generate, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Generate(below, node.generator, node.output, node.outer)
+
+
+def union_all(node: UnionAll, deriving: Deriving) -> Node | None:
+    terms: list[Node | None] = []
+    for side in node.inputs:
+        below = deriving.delta(side)
+        if below is not None:
+            pairs = zip(node.output, side.columns, strict=True)
+            renamed = tuple(Computed(out, ref(column.name)) for out, column in pairs)
+            below = Project(exactly(below, (*side.columns, WEIGHT)), (*renamed, Computed(WEIGHT, ref(WEIGHT.name))))
+        terms.append(below)
+    return together(terms, node.output)

@@ -1,0 +1,46 @@
+"""Deltas as plans: an operator's columns, and a weight. +n adds n copies of the row, −n takes n away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, ref
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Node, Project, UnionAll, exactly
+
+#: The weight of a row. No plan joins two deltas, so one name is enough.
+WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
+
+
+def weighted(plan: Node, weight: int) -> Node:
+    """All rows of a relation as a delta."""
+    value = exp.Cast(this=exp.Literal.number(abs(weight)), to=WEIGHT.type.copy())
+    signed: Expr = exp.Neg(this=value) if weight < 0 else value
+    kept = tuple(Computed(column, ref(column.name)) for column in plan.columns)
+    return Project(plan, (*kept, Computed(WEIGHT, signed)))
+
+
+def negated(delta: Node) -> Node:
+    """What takes a delta back."""
+    kept = tuple(Computed(column, ref(column.name)) for column in delta.columns if column.name != WEIGHT.name)
+    return Project(delta, (*kept, Computed(WEIGHT, exp.Neg(this=ref(WEIGHT.name)))))
+
+
+def together(terms: Sequence[Node | None], columns: Sequence[Column]) -> Node | None:
+    """The sum of deltas; None if there are none."""
+    whole: Node | None = None
+    output = (*columns, WEIGHT)
+    for term in terms:
+        if term is not None:
+            term = exactly(term, output)
+            whole = term if whole is None else UnionAll(whole, term, output)
+    return whole
+
+
+def consolidated(delta: Node) -> Node:
+    """One row per distinct tuple, and none of weight zero."""
+    keys = tuple(Computed(column, ref(column.name)) for column in delta.columns if column.name != WEIGHT.name)
+    summed = exp.Cast(this=exp.Sum(this=ref(WEIGHT.name)), to=WEIGHT.type.copy())
+    total = Aggregate(delta, keys, (Computed(WEIGHT, summed),))
+    return Filter(total, exp.NEQ(this=ref(WEIGHT.name), expression=exp.Literal.number(0)))
