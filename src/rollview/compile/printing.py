@@ -148,7 +148,7 @@ class _Printer:
         query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
-        return query.join(self.source(node.right), on=on, join_type=how, copy=False)
+        return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
 
     def _full_by_parts(self, node: Join) -> exp.Query:
         """A full join that PostgreSQL cannot do: the left join, and the right rows that match nothing."""
@@ -177,7 +177,7 @@ class _Printer:
             open_ = [(edge, condition) for edge, condition in open_ if not edge <= placed]
             on = conjunction(ready)
             how = "CROSS" if on is None else "INNER"
-            query = query.join(self.source(node.parts[chosen]), on=on, join_type=how, copy=False)
+            query = query.join(_apart(query, self.source(node.parts[chosen])), on=on, join_type=how, copy=False)
         return query
 
     def _semi(self, node: Join) -> exp.Query:
@@ -374,6 +374,14 @@ def _select(columns: Sequence[Column], value: Callable[[str], Expr]) -> exp.Sele
 def _dummy() -> Expr:
     """A column for relations that have none."""
     return exp.alias_(exp.Literal.number(1), "_one", quoted=True)
+
+
+def _apart(query: exp.Select, source: Expr) -> Expr:
+    """A relation to join; under another name if it is there already, as one without columns may be."""
+    there = [table.alias_or_name for table in query.find_all(exp.Table)]
+    if isinstance(source, exp.Table) and source.name in there:
+        return exp.alias_(source, f"{source.name}_{len(there)}", quoted=True, table=True)
+    return source
 
 
 def _table(name: str) -> exp.Table:

@@ -1,0 +1,166 @@
+"""The restriction to touched keys moves down to the base scans.
+
+Before: ``join semi city <=> k1 (aggregate by city over join inner (orders, customers), keys)``.
+After: ``aggregate by city over join inner (orders, join semi city <=> k1 (customers, keys))``.
+Through a join it reaches every input that an equality ties to the key. Not through a limit, a full join, or a window on
+other columns than those it partitions by: there rows with other keys decide, too, and the restriction stays above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in, ref, rename, replace_columns
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    MultiJoin,
+    Node,
+    Project,
+    Recursive,
+    UnionAll,
+    Window,
+)
+from rollview.plan.normalising import apply_rule
+
+#: A value of the restricted plan, and the column of the keys that it must equal, NULL equal to NULL.
+Pair = tuple[Expr, str]
+
+
+def push_restrictions(plan: Node) -> Node:
+    return apply_rule(plan, _moved)
+
+
+def _moved(node: Node) -> Node | None:
+    pairs = restriction(node)
+    return None if pairs is None or not isinstance(node, Join) else _pushed(node.left, pairs, node.right)
+
+
+def restriction(node: Node) -> list[Pair] | None:
+    """What a semi join with touched keys compares; None if the operator is none."""
+    if not isinstance(node, Join) or node.kind != SEMI or not all(re.fullmatch(r"k\d+", n) for n in node.right.names):
+        return None
+    pairs: list[Pair] = []
+    for part in conjuncts(node.condition):
+        if not isinstance(part, exp.NullSafeEQ) or part.right.name not in node.right.names:
+            return None
+        pairs.append((part.left, part.right.name))
+    return pairs
+
+
+def restricted(plan: Node, pairs: Sequence[Pair], keys: Node) -> Node:
+    """The semi join itself."""
+    if not pairs:
+        return plan
+    tests = [exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value, name in pairs]
+    return Join(SEMI, plan, keys, conjunction(tests))
+
+
+def _pushed(node: Node, pairs: Sequence[Pair], keys: Node) -> Node:
+    """The rows of a plan whose values are among the keys, the restriction as far down as it goes."""
+    if not pairs:
+        return node
+    if isinstance(node, Filter | Distinct):
+        return node.with_inputs([_pushed(node.inputs[0], pairs, keys)])
+    if isinstance(node, Project):
+        values = {item.column.name: item.value for item in node.output}
+        return node.with_inputs([_pushed(node.input, [(replace_columns(v, values), k) for v, k in pairs], keys)])
+    if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+        sides = []
+        for side in node.inputs:
+            names = {out.name: c.name for out, c in zip(node.output, side.columns, strict=True)}
+            sides.append(_pushed(side, [(rename(v, names), k) for v, k in pairs], keys))
+        return node.with_inputs(sides)
+    if isinstance(node, Aggregate) and node.keys and node.sets is None:
+        values = {item.column.name: item.value for item in node.keys}
+        return _partly(node, pairs, keys, frozenset(values), lambda v: replace_columns(v, values))
+    if isinstance(node, Window):
+        shared = _partitioned_by(node)
+        return _partly(node, pairs, keys, frozenset(), lambda v: v, shared)
+    if isinstance(node, Generate):
+        return _partly(node, pairs, keys, node.input.names, lambda v: v)
+    if isinstance(node, Join | MultiJoin):
+        return _through_join(node, pairs, keys)
+    return restricted(node, pairs, keys)
+
+
+def _partly(
+    node: Node,
+    pairs: Sequence[Pair],
+    keys: Node,
+    names: frozenset[str],
+    mapped: Callable[[Expr], Expr],
+    values: Sequence[Expr] = (),
+) -> Node:
+    """Below the operator what may pass it, above it the rest."""
+    passing = [(v, k) for v, k in pairs if v in values or (names_in(v) and names_in(v) <= names)]
+    rest = [pair for pair in pairs if pair not in passing]
+    below = _pushed(node.inputs[0], [(mapped(v), k) for v, k in passing], keys)
+    # the keys are distinct as a whole: what is left over must be compared together with what has passed
+    return restricted(node.with_inputs([below]), pairs if rest else (), keys)
+
+
+def _partitioned_by(node: Window) -> list[Expr]:
+    sets = [list(item.value.args.get("partition_by") or ()) for item in node.functions]
+    return [value for value in sets[0] if all(value in other for other in sets)]
+
+
+def _through_join(node: Join | MultiJoin, pairs: Sequence[Pair], keys: Node) -> Node:
+    kind = node.kind if isinstance(node, Join) else INNER
+    if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        return restricted(node, pairs, keys)
+    deciding = node.inputs if kind in (INNER, CROSS) else node.inputs[:1]
+    equal = _equalities(node)
+    sides = []
+    whole = False
+    for place, side in enumerate(node.inputs):
+        own = [(v, k) for v, k in pairs if names_in(v) and names_in(v) <= side.names]
+        if place < len(deciding):
+            whole = whole or len(own) == len(pairs)
+            tied = _tied(side, pairs, equal)
+        else:  # a right side whose rows only answer: those that an equality ties to a key
+            own, tied = [], _tied(side, pairs, equal)
+        have = {k for _, k in own}
+        mine = [*own, *((v, k) for v, k in tied if k not in have)]
+        sides.append(_pushed(side, mine, keys))
+    joined = node.with_inputs(sides)
+    return joined if whole else restricted(joined, pairs, keys)
+
+
+def _equalities(node: Join | MultiJoin) -> list[tuple[str, str]]:
+    conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
+    found = []
+    for part in conditions:
+        sides = equality(part)
+        if sides is not None and all(isinstance(side, exp.Column) for side in sides):
+            found += [(sides[0].name, sides[1].name), (sides[1].name, sides[0].name)]
+    return found
+
+
+def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[tuple[str, str]]) -> list[Pair]:
+    """What the keys say of a side through equalities: a ∈ keys and a = b, so b ∈ keys."""
+    found: list[Pair] = []
+    for value, key in pairs:
+        if isinstance(value, exp.Column):
+            seen, waiting = {value.name}, [value.name]
+            while waiting:
+                here = waiting.pop()
+                for a, b in equal:
+                    if a == here and b not in seen:
+                        seen.add(b)
+                        waiting.append(b)
+            found += [(ref(name), key) for name in sorted(seen - {value.name}) if name in side.names][:1]
+    return found
