@@ -1,0 +1,114 @@
+"""What is stored of an aggregate, so that a change can be added to it.
+
+| aggregate | stored | from a delta | two of them together |
+|---|---|---|---|
+| count(*), count(x) | itself | the sum of the weights (where x is known) | a + b |
+| sum(x), avg(x) over integers and decimals | sum(x), count(x) | the signed sum | a + b |
+| min, max, bool_and, bool_or | itself | of a growing group: itself over the new rows | least, greatest |
+| all others, and sum and avg over floats | itself | — | the group is recomputed |
+
+Floats are never added and subtracted: the sum would drift, and never lose a NaN or an infinity again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.delta.weights import WEIGHT
+from rollview.plan.expressions import Expr, grouped, ref
+from rollview.plan.nodes import Column, Computed
+
+#: How two stored values of one group make one.
+ADD, LEAST, GREATEST, RECOMPUTE = "add", "least", "greatest", "recompute"
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A stored column of a group: its value over the group's rows, over a delta's rows, and how two are combined."""
+
+    column: Column
+    value: Expr
+    change: Expr | None
+    combine: str
+
+
+class Partials:
+    """The stored columns of one aggregate operator, each once."""
+
+    def __init__(self) -> None:
+        self.found: list[Partial] = []
+
+    def add(self, value: Expr, change: Expr | None, combine: str) -> Partial:
+        for known in self.found:
+            if known.value == value:
+                return known
+        name = f"__p{len(self.found)}"
+        self.found.append(Partial(Column(name, name), value, change, combine))
+        return self.found[-1]
+
+    def finished(self, item: Computed, rows: str, kind: str) -> Expr:
+        """The aggregate's result from what is stored; ``rows`` is the stored number of rows, ``kind`` its type."""
+        aggregate, where = item.value, None
+        if isinstance(aggregate, exp.Filter):
+            aggregate, where = aggregate.this, aggregate.expression.this
+        inner = aggregate.this
+        if isinstance(aggregate, exp.Count) and isinstance(inner, exp.Star) and where is None:
+            return ref(rows)
+        if not isinstance(inner, exp.Distinct):
+            if isinstance(aggregate, exp.Count) and not aggregate.expressions:
+                value = exp.Literal.number(1) if isinstance(inner, exp.Star) else inner
+                return ref(self._count(_where(value, where)).column.name)
+            if isinstance(aggregate, exp.Sum | exp.Avg):
+                return self._sum(_where(inner, where), isinstance(aggregate, exp.Avg), kind)
+            if isinstance(aggregate, exp.Min | exp.Max | exp.LogicalAnd | exp.LogicalOr) and not aggregate.expressions:
+                low = isinstance(aggregate, exp.Min | exp.LogicalAnd)
+                plain = type(aggregate)(this=_where(inner, where).copy())
+                return ref(self.add(plain, plain, LEAST if low else GREATEST).column.name)
+        return ref(self.add(item.value, None, RECOMPUTE).column.name)
+
+    def _count(self, value: Expr) -> Partial:
+        known = exp.Is(this=grouped(value.copy()), expression=exp.null())
+        weight = exp.Case(ifs=[exp.If(this=known, true=exp.Literal.number(0))], default=sign())
+        change = exp.Cast(this=exp.Sum(this=weight), to=WEIGHT.type.copy())
+        return self.add(exp.Count(this=value.copy()), change, ADD)
+
+    def _sum(self, value: Expr, mean: bool, kind: str) -> Expr:
+        positive = exp.GT(this=ref(WEIGHT.name), expression=exp.Literal.number(0))
+        signed = exp.Case(
+            ifs=[exp.If(this=positive, true=value.copy())], default=exp.Neg(this=exp.Paren(this=value.copy()))
+        )
+        total = ref(self.add(exp.Sum(this=value.copy()), exp.Sum(this=signed), ADD).column.name)
+        number = ref(self._count(value).column.name)
+        known = exp.GT(this=number, expression=exp.Literal.number(0))
+        result: Expr = total
+        if mean and kind.startswith("decimal"):
+            count = exp.Cast(this=number.copy(), to=exp.DataType.build("decimal(20, 0)", dialect="spark"))
+            result = exp.Cast(this=exp.Div(this=total, expression=count), to=exp.DataType.build(kind, dialect="spark"))
+        elif mean:
+            result = exp.Div(this=_double(total), expression=_double(number))
+        return exp.Case(ifs=[exp.If(this=known, true=result)])
+
+
+def sign() -> Expr:
+    """+1 for a row that comes, −1 for one that goes."""
+    positive = exp.GT(this=ref(WEIGHT.name), expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=positive, true=exp.Literal.number(1))], default=exp.Literal.number(-1))
+
+
+def exact(kind: str, *, mean: bool = False) -> bool:
+    """Whether stored sums of this type can be added to for ever: no float, and no decimal that would lose digits."""
+    name, _, digits = kind.lower().partition("(")
+    if name != "decimal":
+        return name in ("tinyint", "smallint", "int", "integer", "bigint", "hugeint", "long")
+    precision, scale = (int(part) for part in digits.rstrip(")").split(","))
+    return scale <= 6 if not mean else precision <= 28
+
+
+def _where(value: Expr, condition: Expr | None) -> Expr:
+    return value if condition is None else exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+
+
+def _double(value: Expr) -> Expr:
+    return exp.Cast(this=value.copy(), to=exp.DataType.build("double"))

@@ -1,0 +1,214 @@
+"""The Δ-script of a refresh: named SELECTs in order, and what is done with the rows of the last one.
+
+    changes of the base tables → deltas, operator by operator → the rows to write
+
+``explain`` prints the steps that ``refresh`` runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rollview.compile.partials import ADD, GREATEST, LEAST, RECOMPUTE, Partial, sign
+from rollview.compile.state import BAG, COUNT, GROUPS, KEYED, State
+from rollview.delta.deriving import Deriving, Step
+from rollview.delta.passes import PASSES, Pass, improved
+from rollview.delta.recomputed import touched_groups
+from rollview.delta.weights import WEIGHT, consolidated
+from rollview.plan.expressions import Expr, conjunction, ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    MultiJoin,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+    Window,
+)
+
+APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
+GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
+
+#: The column of the last step that says, where it is true, that the matching rows of the state go.
+DELETE = Column("__delete", "__delete", exp.DataType.build("boolean"))
+
+
+@dataclass(frozen=True)
+class Script:
+    """``steps`` are computed in order; ``rows`` are then appended, or merged into the state on its key.
+
+    In a merge, ``combine`` gives new values of matched rows as SQL over ``t`` (stored) and ``s`` (given); a column that
+    is not among them takes the given value. A matched row goes where ``gone`` is true.
+    """
+
+    strategy: str
+    steps: tuple[Step, ...]
+    rows: Node
+    append: bool = False
+    combine: Mapping[str, Expr] = field(default_factory=dict)
+    gone: Expr | None = None
+
+
+def refresh_script(
+    state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
+) -> Script | None:
+    """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
+    deriving = Deriving(changed)
+    followed = state.root.inputs[0] if state.kind == GROUPS else state.root
+    grows = set(changed) <= set(growing) and only_grows(followed, deriving)
+    if state.kind == GROUPS:
+        assert isinstance(state.root, Aggregate)
+        script = _groups(state, state.root, deriving, grows)
+    else:
+        delta = deriving.delta(state.root)
+        script = None if delta is None else _rows(state, delta, deriving, grows)
+    if script is None:
+        return None
+    *steps, last = improved([*script.steps, Step("rows", script.rows, "")], passes)
+    return Script(script.strategy, tuple(steps), last.plan, script.append, script.combine, script.gone)
+
+
+def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
+    columns = state.plan.columns
+    if state.kind == KEYED and grows:
+        rows = _labelled(delta, columns, ())
+        return Script(APPEND, tuple(deriving.steps), rows, append=True)
+    strategy = PARTITION_RECOMPUTE if isinstance(_below_projects(state.root), Window) else ROW_DELTA
+    net = consolidated(delta)
+    if state.kind == BAG:
+        weight = Computed(Column(COUNT.name, COUNT.label, COUNT.type), ref(WEIGHT.name))
+        rows = _labelled(net, [c for c in columns if c.name != COUNT.name], (weight,))
+        return Script(strategy, tuple(deriving.steps), rows, combine={COUNT.label: _sum(COUNT.label)}, gone=_empty())
+    return Script(strategy, tuple(deriving.steps), _latest(net, state), gone=ref(DELETE.name))
+
+
+def _latest(net: Node, state: State) -> Node:
+    """For each key the row that it has now, or that it has none."""
+    keys = [ref(c.name) for c in state.plan.columns if c.label in state.on]
+    order = exp.Order(expressions=[exp.Ordered(this=ref(WEIGHT.name), desc=True)])
+    number = Column("__rank", "__rank")
+    ranked = Window(net, (Computed(number, exp.Window(this=exp.RowNumber(), partition_by=keys, order=order)),))
+    first = Filter(ranked, exp.EQ(this=ref(number.name), expression=exp.Literal.number(1)))
+    gone = Computed(DELETE, exp.LT(this=ref(WEIGHT.name), expression=exp.Literal.number(0)))
+    return _labelled(first, state.plan.columns, (gone,))
+
+
+def _labelled(plan: Node, columns: Sequence[Column], more: Sequence[Computed]) -> Node:
+    return Project(plan, (*(Computed(c, ref(c.name)) for c in columns), *more))
+
+
+def _below_projects(node: Node) -> Node:
+    return _below_projects(node.inputs[0]) if isinstance(node, Project | Filter) else node
+
+
+def _groups(state: State, root: Aggregate, deriving: Deriving, grows: bool) -> Script | None:
+    below = deriving.delta(root.input)
+    if below is None:
+        return None
+    ways = {partial.combine for partial in state.partials}
+    if ways <= {ADD} or (grows and RECOMPUTE not in ways):
+        return _merged(state, root, below, deriving)
+    return _recomputed(state, root, below, deriving)
+
+
+def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
+    """What to add to the groups that are there, and groups that are new.
+
+    Rows are summed one by one, n of them for a weight of n: a product with the weight could lose digits.
+    """
+    copy = Column("__copy", "__copy")
+    series = exp.GenerateSeries(start=exp.Literal.number(1), end=exp.Abs(this=ref(WEIGHT.name)))
+    kept = tuple(Computed(c, ref(c.name)) for c in (*root.input.columns, WEIGHT))
+    unit = Project(Generate(below, exp.Explode(this=series), (copy,)), kept)
+    values = []
+    for partial in state.partials:
+        assert partial.change is not None
+        values.append(Computed(partial.column, partial.change))
+    rows = Computed(COUNT, exp.Cast(this=exp.Sum(this=sign()), to=WEIGHT.type.copy()))
+    total: Node = Aggregate(unit, root.keys, (*values, rows))
+    if not root.keys:  # nothing to add is not a row of NULLs
+        total = Filter(total, exp.Not(this=exp.Is(this=ref(COUNT.name), expression=exp.null())))
+    combine = {COUNT.label: _sum(COUNT.label)} | {p.column.label: _combined(p) for p in state.partials}
+    gone = _empty() if root.keys else None
+    return Script(AGGREGATE_MERGE, tuple(deriving.steps), _with_key(total, state), combine=combine, gone=gone)
+
+
+def _with_key(plan: Node, state: State) -> Node:
+    """The stored columns; the constant key of the one group among them."""
+    made = [Computed(c, ref(c.name) if c.name in plan.names else exp.Literal.number(1)) for c in state.plan.columns]
+    return Project(plan, tuple(made))
+
+
+def _recomputed(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
+    """The touched groups as they are now, and those that are no more."""
+    keys = touched_groups(root, below, deriving)
+    values = tuple(Computed(p.column, p.value) for p in state.partials)
+    rows = Computed(COUNT, exp.Count(this=exp.Star()))
+    now: Node = Aggregate(keys.restrict(deriving.new(root.input)), root.keys, (*values, rows))
+    if not root.keys:
+        return Script(GROUP_RECOMPUTE, tuple(deriving.steps), _with_key(now, state))
+    tests = [
+        exp.NullSafeEQ(this=ref(item.column.name), expression=ref(name))
+        for item, (_, name) in zip(root.keys, keys.pairs, strict=True)
+    ]
+    both = Join(LEFT, keys.plan, now, conjunction(tests))
+    given = {item.column.name: name for item, (_, name) in zip(root.keys, keys.pairs, strict=True)}
+    made = [Computed(c, ref(given.get(c.name, c.name))) for c in state.plan.columns]
+    gone = Computed(DELETE, exp.Is(this=ref(COUNT.name), expression=exp.null()))
+    rows_plan = Project(both, (*made, gone))
+    return Script(GROUP_RECOMPUTE, tuple(deriving.steps), rows_plan, gone=ref(DELETE.name))
+
+
+def _sum(column: str) -> Expr:
+    """The stored and the given value together; a value that is not known counts nothing."""
+    stored, given = _of("t", column), _of("s", column)
+    both = exp.Add(this=stored.copy(), expression=given.copy())
+    return exp.Case(
+        ifs=[exp.If(this=exp.Is(this=stored.copy(), expression=exp.null()), true=given.copy()),
+             exp.If(this=exp.Is(this=given.copy(), expression=exp.null()), true=stored.copy())],
+        default=both,
+    )  # fmt: skip
+
+
+def _combined(partial: Partial) -> Expr:
+    name = partial.column.label
+    if partial.combine == ADD:
+        return _sum(name)
+    kind: type[exp.Func] = {LEAST: exp.Least, GREATEST: exp.Greatest}[partial.combine]
+    return kind(this=_of("t", name), expressions=[_of("s", name)])
+
+
+def _empty() -> Expr:
+    return exp.EQ(this=exp.Paren(this=_sum(COUNT.label)), expression=exp.Literal.number(0))
+
+
+def _of(alias: str, column: str) -> Expr:
+    return exp.Column(this=exp.to_identifier(column, quoted=True), table=exp.to_identifier(alias))
+
+
+def only_grows(plan: Node, deriving: Deriving) -> bool:
+    """Whether more rows in the changed tables can only mean more rows in the result."""
+    if not deriving.touches(plan):
+        return True
+    if isinstance(plan, Join) and plan.kind in (LEFT, ANTI, MARK, SINGLE):
+        return only_grows(plan.left, deriving) and not deriving.touches(plan.right)
+    simple = isinstance(plan, Scan | Filter | Project | Generate | MultiJoin | Distinct) or type(plan) is UnionAll
+    if isinstance(plan, Join):
+        simple = plan.kind in (INNER, CROSS, SEMI)
+    return simple and all(only_grows(child, deriving) for child in plan.inputs)
