@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import local_session, require_delta
-from rollview.engine.spark import small_frame, spark_errors
+from rollview.engine.spark import SparkEngine, small_frame, spark_errors
 from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.table_statements import (
@@ -33,9 +33,11 @@ from rollview.parse.view_statements import (
     ViewStatement,
     parse_view_statement,
 )
+from rollview.refresh.creating import create_view, publish
 from rollview.refresh.explain import explain_view
+from rollview.refresh.relations import rows_of
 from rollview.refresh.results import RefreshResult, Verification, ViewStatus
-from rollview.refresh.run import create_view, drop_view, frame_of, publish, refresh_view, status
+from rollview.refresh.running import drop_view, refresh_view, status
 from rollview.refresh.verify import verify_view
 from rollview.refresh.views import STATE_PREFIX, Catalog
 from rollview.store.delta import DeltaStore
@@ -83,7 +85,7 @@ class Rollview:
     def __init__(self, spark: SparkSession, store: Store) -> None:
         self.spark = spark
         self.store = store
-        self.catalog = Catalog(store)
+        self.catalog = Catalog(store, SparkEngine(spark))
         self._trusted: set[str] = set()
 
     def sql(self, text: str) -> DataFrame:
@@ -157,10 +159,10 @@ class Rollview:
         if isinstance(statement, ShowViews):
             return self._status_frame(self.views())
         if isinstance(statement, CreateView):
-            return self._result_frame(create_view(self.spark, self.catalog, statement, self._trusted))
+            return self._result_frame(create_view(self.catalog, statement, self._trusted))
         name = self.store.canonical(statement.name)
         if isinstance(statement, RefreshView):
-            return self._result_frame(refresh_view(self.spark, self.catalog, name, full=statement.full))
+            return self._result_frame(refresh_view(self.catalog, name, full=statement.full))
         if isinstance(statement, DropView):
             if not (statement.if_exists and not self.catalog.has(name)):
                 drop_view(self.catalog, name)
@@ -187,7 +189,7 @@ class Rollview:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
-        return create_view(self.spark, self.catalog, statement, self._trusted)
+        return create_view(self.catalog, statement, self._trusted)
 
     def declare_deterministic(self, *functions: str) -> None:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
@@ -195,15 +197,16 @@ class Rollview:
 
     def refresh(self, name: str, *, full: bool = False) -> RefreshResult:
         """Brings a view to the newest versions of its base tables."""
-        return refresh_view(self.spark, self.catalog, self._name(name), full=full)
+        return refresh_view(self.catalog, self._name(name), full=full)
 
     def table(self, name: str, version: int | None = None) -> DataFrame:
         """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
-        return frame_of(self.catalog, self._name(name), version)
+        frame: DataFrame = rows_of(self.catalog, self._name(name), version)
+        return frame
 
     def verify(self, name: str) -> Verification:
         """Compares a view with its query run from scratch over the versions that the view reflects."""
-        return verify_view(self.spark, self.catalog, self._name(name))
+        return verify_view(self.catalog, self._name(name))
 
     def explain(self, name: str) -> str:
         """What a view is, what it reads, and what its next refresh would do."""

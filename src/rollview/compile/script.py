@@ -18,7 +18,7 @@ from rollview.delta.deriving import Deriving, Step
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.recomputed import touched_groups
 from rollview.delta.weights import WEIGHT, consolidated
-from rollview.plan.expressions import Expr, conjunction, ref
+from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -54,7 +54,7 @@ class Script:
     """``steps`` are computed in order; ``rows`` are then appended, or merged into the state on its key.
 
     In a merge, ``combine`` gives new values of matched rows as SQL over ``t`` (stored) and ``s`` (given); a column that
-    is not among them takes the given value. A matched row goes where ``gone`` is true.
+    is not among them takes the given value. A matched row goes where ``gone`` or the given ``__delete`` is true.
     """
 
     strategy: str
@@ -94,8 +94,10 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
     if state.kind == BAG:
         weight = Computed(Column(COUNT.name, COUNT.label, COUNT.type), ref(WEIGHT.name))
         rows = _labelled(net, [c for c in columns if c.name != COUNT.name], (weight,))
-        return Script(strategy, tuple(deriving.steps), rows, combine={COUNT.label: _sum(COUNT.label)}, gone=_empty())
-    return Script(strategy, tuple(deriving.steps), _latest(net, state), gone=ref(DELETE.name))
+        count = _sum(COUNT.label)
+        gone = exp.EQ(this=exp.Paren(this=count.copy()), expression=exp.Literal.number(0))
+        return Script(strategy, tuple(deriving.steps), rows, combine={COUNT.label: count}, gone=gone)
+    return Script(strategy, tuple(deriving.steps), _latest(net, state))
 
 
 def _latest(net: Node, state: State) -> Node:
@@ -144,15 +146,23 @@ def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> S
     total: Node = Aggregate(unit, root.keys, (*values, rows))
     if not root.keys:  # nothing to add is not a row of NULLs
         total = Filter(total, exp.Not(this=exp.Is(this=ref(COUNT.name), expression=exp.null())))
-    combine = {COUNT.label: _sum(COUNT.label)} | {p.column.label: _combined(p) for p in state.partials}
-    gone = _empty() if root.keys else None
-    return Script(AGGREGATE_MERGE, tuple(deriving.steps), _with_key(total, state), combine=combine, gone=gone)
+    together = {COUNT.name: _sum(state.label(COUNT.name))}
+    together |= {p.column.name: _combined(p, state.label(p.column.name)) for p in state.partials}
+    given = {key.column.name: _of("s", state.label(key.column.name)) for key in root.keys}
+    combine = {state.label(name): value for name, value in together.items()}
+    combine |= {item.column.label: replace_columns(item.value, together | given) for item in state.computed}
+    gone = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0)) if root.keys else None
+    return Script(AGGREGATE_MERGE, tuple(deriving.steps), _stored(total, state), combine=combine, gone=gone)
 
 
-def _with_key(plan: Node, state: State) -> Node:
-    """The stored columns; the constant key of the one group among them."""
-    made = [Computed(c, ref(c.name) if c.name in plan.names else exp.Literal.number(1)) for c in state.plan.columns]
-    return Project(plan, tuple(made))
+def _stored(plan: Node, state: State, more: Sequence[Computed] = ()) -> Node:
+    """The stored columns of groups: what is there, the constant key of the one group, and what follows from them."""
+    made = {item.column.name: item.value for item in state.computed}
+    output = []
+    for column in state.plan.columns:
+        value = made.get(column.name) or (ref(column.name) if column.name in plan.names else exp.Literal.number(1))
+        output.append(Computed(column, value))
+    return Project(plan, (*output, *more))
 
 
 def _recomputed(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
@@ -162,17 +172,14 @@ def _recomputed(state: State, root: Aggregate, below: Node, deriving: Deriving) 
     rows = Computed(COUNT, exp.Count(this=exp.Star()))
     now: Node = Aggregate(keys.restrict(deriving.new(root.input)), root.keys, (*values, rows))
     if not root.keys:
-        return Script(GROUP_RECOMPUTE, tuple(deriving.steps), _with_key(now, state))
-    tests = [
-        exp.NullSafeEQ(this=ref(item.column.name), expression=ref(name))
-        for item, (_, name) in zip(root.keys, keys.pairs, strict=True)
-    ]
+        return Script(GROUP_RECOMPUTE, tuple(deriving.steps), _stored(now, state))
+    pairs = [(item.column, name) for item, (_, name) in zip(root.keys, keys.pairs, strict=True)]
+    tests = [exp.NullSafeEQ(this=ref(column.name), expression=ref(name)) for column, name in pairs]
     both = Join(LEFT, keys.plan, now, conjunction(tests))
-    given = {item.column.name: name for item, (_, name) in zip(root.keys, keys.pairs, strict=True)}
-    made = [Computed(c, ref(given.get(c.name, c.name))) for c in state.plan.columns]
+    touched = [Computed(column, ref(name)) for column, name in pairs]
+    kept = [Computed(c, ref(c.name)) for c in now.columns if c.name not in {column.name for column, _ in pairs}]
     gone = Computed(DELETE, exp.Is(this=ref(COUNT.name), expression=exp.null()))
-    rows_plan = Project(both, (*made, gone))
-    return Script(GROUP_RECOMPUTE, tuple(deriving.steps), rows_plan, gone=ref(DELETE.name))
+    return Script(GROUP_RECOMPUTE, tuple(deriving.steps), _stored(Project(both, (*touched, *kept)), state, (gone,)))
 
 
 def _sum(column: str) -> Expr:
@@ -186,16 +193,12 @@ def _sum(column: str) -> Expr:
     )  # fmt: skip
 
 
-def _combined(partial: Partial) -> Expr:
-    name = partial.column.label
+def _combined(partial: Partial, name: str) -> Expr:
+    """Two stored values of a group as one."""
     if partial.combine == ADD:
         return _sum(name)
     kind: type[exp.Func] = {LEAST: exp.Least, GREATEST: exp.Greatest}[partial.combine]
     return kind(this=_of("t", name), expressions=[_of("s", name)])
-
-
-def _empty() -> Expr:
-    return exp.EQ(this=exp.Paren(this=_sum(COUNT.label)), expression=exp.Literal.number(0))
 
 
 def _of(alias: str, column: str) -> Expr:

@@ -4,15 +4,17 @@
 |---|---|---|---|
 | keyed | row of the query | its key, hidden columns included | the visible columns |
 | bag | distinct row of the query | all its columns | itself, as often as the hidden ``__n`` says |
-| groups | group of the root's aggregate | the group columns | what HAVING, expressions and LIMIT make of it |
+| groups | group of the root's aggregate | the group columns | its visible columns, if HAVING lets it |
 
-A group also stores what a change can be added to: the number of its rows, sums and counts. See ``partials``.
+A group also stores what a change can be added to: the number of its rows, sums and counts. See ``partials``. What the
+query computes from them is stored, too: readers need not compute, whatever their session's settings are. Only ORDER BY
+… LIMIT above groups is left to the readers, because any group may come to be among the first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -22,7 +24,7 @@ from rollview.compile.printing import print_plan
 from rollview.compile.view import CompiledView
 from rollview.delta.deriving import CHANGE
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import ref
+from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan
 
 KEYED, BAG, GROUPS = "keyed", "bag", "groups"
@@ -33,6 +35,10 @@ STATE = "__state"
 #: The hidden number of copies of a bag's row, or of rows of a group.
 COUNT = Column("__n", "__n", exp.DataType.build("bigint"))
 
+#: The key of a group that has none, and whether HAVING holds for a group.
+ONE = Column("__one", "__one", exp.DataType.build("int"))
+SHOWN = Column("__shown", "__shown", exp.DataType.build("boolean"))
+
 #: Types of a plan's columns, as the engine finds them.
 Types = Callable[[Node], Sequence[str]]
 
@@ -41,7 +47,11 @@ Types = Callable[[Node], Sequence[str]]
 class State:
     """``plan`` gives the stored rows; the labels of its columns are their names in the state table. ``on`` are the
     stored columns that tell rows apart. ``show`` reads the state as the view's rows, ``feed`` the state's changes as
-    the view's; both are SQL over ``__state``. Without a feed, the view's changes are found by comparing."""
+    the view's; both are SQL over ``__state``. Without a feed, the view's changes are found by comparing.
+
+    ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
+    ``computed`` are the stored columns that follow from the others.
+    """
 
     kind: str
     plan: Node
@@ -50,17 +60,22 @@ class State:
     feed: str | None
     root: Node
     partials: tuple[Partial, ...] = ()
+    computed: tuple[Computed, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(column.label for column in self.plan.columns)
 
+    def label(self, name: str) -> str:
+        """The stored name of a column of the plan."""
+        return next(column.label for column in self.plan.columns if column.name == name)
+
 
 def state_of(compiled: CompiledView, types: Types, dialect: str = "spark") -> State:
     """The state of a view."""
-    finish, root = _split(compiled.plan)
-    if isinstance(root, Aggregate) and root.sets is None:
-        return _groups(compiled.plan, finish, root, types, dialect)
+    finish = _split(compiled.plan)
+    if finish is not None:
+        return _groups(compiled.plan, finish, types, dialect)
     keyed = compiled.keyed
     labels = [column.label for column in compiled.plan.columns]
     visible = [column for column in keyed.plan.columns if column.name not in keyed.hidden]
@@ -73,7 +88,7 @@ def state_of(compiled: CompiledView, types: Types, dialect: str = "spark") -> St
         return State(KEYED, plan, on, _text(picked, labels, dialect), _feed(picked, labels, dialect), keyed.plan)
     stored = _stored(compiled.plan.columns, [c.name for c in visible])
     columns = tuple(Computed(c, ref(c.name)) for c in compiled.plan.columns)
-    counted = Aggregate(compiled.plan, columns, (Computed(COUNT, exp.Count(this=exp.Star())),))
+    counted = Aggregate(compiled.plan, columns, (Computed(COUNT, _all()),))
     plan = _relabelled(counted, {**stored, COUNT.name: COUNT.label})
     copy = Column("__copy", "__copy")
     series = exp.GenerateSeries(start=exp.Literal.number(1), end=ref(COUNT.name))
@@ -84,56 +99,126 @@ def state_of(compiled: CompiledView, types: Types, dialect: str = "spark") -> St
     return State(BAG, plan, on, _text(repeated, labels, dialect), feed, compiled.plan)
 
 
-def _split(plan: Node) -> tuple[list[Node], Node]:
-    """What is above the root's aggregate and can be done when the view is read; the root."""
+@dataclass(frozen=True)
+class _Finish:
+    """What a query does with the groups of its aggregate: its columns, HAVING, and ORDER BY … LIMIT."""
+
+    root: Aggregate
+    values: dict[str, Expr]
+    having: Expr | None
+    limit: Limit | None
+
+
+def _split(plan: Node) -> _Finish | None:
+    """The query as something done with groups; None if it is not that."""
     above: list[Node] = []
     node = plan
     while isinstance(node, Project | Filter | Limit):
         above.append(node)
         node = node.inputs[0]
-    return (above, node) if isinstance(node, Aggregate) else ([], plan)
+    if not isinstance(node, Aggregate) or node.sets is not None:
+        return None
+    values: dict[str, Expr] = {column.name: ref(column.name) for column in node.columns}
+    having: list[Expr] = []
+    limit: Limit | None = None
+    for each in reversed(above):
+        if isinstance(each, Project):
+            values = {i.column.name: replace_columns(i.value, values) for i in each.output}
+        elif limit is not None:
+            return None  # what is done with the first rows cannot be done with groups
+        elif isinstance(each, Filter):
+            having.append(replace_columns(each.condition, values))
+        elif isinstance(each, Limit):
+            order = tuple(replace(term, value=replace_columns(term.value, values)) for term in each.order)
+            limit = replace(each, order=order)
+    return _Finish(node, values, conjunction(having), limit)
 
 
-def _groups(plan: Node, finish: list[Node], root: Aggregate, types: Types, dialect: str) -> State:
-    partials = Partials()
+def _groups(plan: Node, finish: _Finish, types: Types, dialect: str) -> State:
+    root, partials = finish.root, Partials()
     kinds = types(root)[len(root.keys) :]
-    finished = [partials.finished(item, COUNT.name, kind) for item, kind in zip(root.aggregates, kinds, strict=True)]
-    lone = Column("__one", "__one", exp.DataType.build("int"))
-    keys = root.keys or ()
-    stored = _stored([k.column for k in keys], [k.column.name for k in keys])
-    values = tuple(Computed(p.column, p.value) for p in partials.found)
-    rows = Computed(COUNT, exp.Count(this=exp.Star()))
-    whole: Node = Aggregate(root.input, keys, (*values, rows))
-    if not keys:  # the one group has a key, too, so that it can be merged on
-        passed = tuple(Computed(c, ref(c.name)) for c in whole.columns)
-        whole = Project(whole, (Computed(lone, exp.Literal.number(1)), *passed))
-    names = stored | {p.column.name: p.column.label for p in partials.found} | {COUNT.name: COUNT.label}
-    state_plan = _relabelled(whole, names | {lone.name: lone.label})
+    pairs = zip(root.aggregates, kinds, strict=True)
+    results = {item.column.name: partials.finished(item, COUNT.name, kind) for item, kind in pairs}
+    results |= {key.column.name: ref(key.column.name) for key in root.keys}
+    wanted = {column.name: replace_columns(finish.values[column.name], results) for column in plan.columns}
+    stored = (*root.keys, *(Computed(p.column, p.value) for p in partials.found))
+    whole: Node = Aggregate(root.input, root.keys, (*stored[len(root.keys) :], Computed(COUNT, _all())))
+    if not root.keys:  # the one group has a key, too, so that it can be merged on
+        passed = (Computed(c, ref(c.name)) for c in whole.columns)
+        whole = Project(whole, (Computed(ONE, exp.Literal.number(1)), *passed))
+    computed = _computed(plan, wanted, finish, results, whole.names)
+    labels = _labels(plan, wanted, whole)
+    passed_on = tuple(Computed(Column(c.name, labels[c.name], c.type), ref(c.name)) for c in whole.columns)
+    state_plan = Project(whole, (*passed_on, *computed))
     found = dict(zip([c.name for c in state_plan.columns], types(state_plan), strict=True))
     settled = tuple(_settled(p, found[p.column.name], root) for p in partials.found)
-    on = tuple(stored[k.column.name] for k in keys) or (lone.label,)
-    pairs = zip(root.aggregates, finished, strict=True)
-    output = (
-        *(Computed(k.column, ref(k.column.name)) for k in keys),
-        *(Computed(a.column, value) for a, value in pairs),
-    )
+    on = tuple(labels[key.column.name] for key in root.keys) or (ONE.label,)
+    seen = {
+        name: ref(value.name) if isinstance(value, exp.Column) else ref(f"__v_{name}") for name, value in wanted.items()
+    }
 
-    def above(scan: Scan, weight: bool) -> Node:
-        extra = (Computed(WEIGHT, ref(WEIGHT.name)),) if weight else ()
-        node: Node = Project(scan, (*output, *extra))
-        for each in reversed(finish):
-            node = each.with_inputs([node])
-            if isinstance(node, Project):
-                node = replace(node, output=(*node.output, *extra))
-        return node
+    def shown(version: str) -> Node:
+        node: Node = _scan(state_plan, version)
+        if finish.having is not None:
+            node = Filter(node, ref(SHOWN.name))
+        if finish.limit is not None:
+            order = (replace(t, value=ref(f"__o{i}")) for i, t in enumerate(finish.limit.order))
+            node = replace(finish.limit, input=node, order=tuple(order))
+        weight = (Computed(WEIGHT, ref(WEIGHT.name)),) if version == CHANGE else ()
+        return Project(node, (*(Computed(c, seen[c.name]) for c in plan.columns), *weight))
 
-    labels = [column.label for column in plan.columns]
-    show = _text(above(_scan(state_plan, ""), False), labels, dialect)
-    limited = any(isinstance(node, Limit) for node in finish)
-    feed = None
-    if not limited:
-        feed = print_plan(above(_scan(state_plan, CHANGE), True), dialect, [*labels, WEIGHT.label], _relation)
-    return State(GROUPS, state_plan, on, show, feed, root, settled)
+    names = [column.label for column in plan.columns]
+    feed = None if finish.limit is not None else print_plan(shown(CHANGE), dialect, [*names, WEIGHT.label], _relation)
+    show = print_plan(shown(""), dialect, names, _relation)
+    return State(GROUPS, state_plan, on, show, feed, root, settled, computed)
+
+
+def _computed(
+    plan: Node, wanted: dict[str, Expr], finish: _Finish, results: dict[str, Expr], have: frozenset[str]
+) -> tuple[Computed, ...]:
+    """The columns that follow from a group's stored values: visible ones, whether HAVING holds, the order."""
+    made: list[Computed] = []
+    taken = {name.casefold() for name in have}
+    for column in plan.columns:
+        value = wanted[column.name]
+        if not isinstance(value, exp.Column):
+            label = _usable(column.label, taken) or f"__v{len(made)}"
+            taken.add(label.casefold())
+            made.append(Computed(Column(f"__v_{column.name}", label, column.type), value))
+    if finish.having is not None:
+        held = exp.Coalesce(this=grouped(replace_columns(finish.having, results)), expressions=[exp.false()])
+        made.append(Computed(SHOWN, held))
+    if finish.limit is not None:
+        for i, term in enumerate(finish.limit.order):
+            made.append(Computed(Column(f"__o{i}", f"__o{i}"), replace_columns(term.value, results)))
+    return tuple(made)
+
+
+def _labels(plan: Node, wanted: dict[str, Expr], whole: Node) -> dict[str, str]:
+    """Stored names of a group's columns: that of the visible column which shows one as it is, or a hidden name."""
+    visible: dict[str, str] = {}
+    taken: set[str] = set()
+    for column in plan.columns:
+        value = wanted[column.name]
+        label = _usable(column.label, taken)
+        if isinstance(value, exp.Column) and value.name not in visible and label is not None:
+            visible[value.name] = label
+        taken.add(column.label.casefold())
+    return {c.name: visible.get(c.name) or _hidden(c, i) for i, c in enumerate(whole.columns)}
+
+
+def _hidden(column: Column, place: int) -> str:
+    return column.name if column.name.startswith("__") else f"__g{place}"
+
+
+def _usable(label: str, taken: Collection[str]) -> str | None:
+    """The label, if it can be a column of a table and does not look like one of ours."""
+    fits = re.fullmatch(r"\w+", label) and not label.startswith("_") and label.casefold() not in taken
+    return label if fits else None
+
+
+def _all() -> Expr:
+    return exp.Count(this=exp.Star())
 
 
 def _settled(partial: Partial, kind: str, root: Aggregate) -> Partial:
@@ -149,10 +234,8 @@ def _stored(columns: Sequence[Column], visible: Sequence[str]) -> dict[str, str]
     taken: set[str] = set()
     found: dict[str, str] = {}
     for index, column in enumerate(columns):
-        label = column.label
-        usable = column.name in visible and re.fullmatch(r"\w+", label) and not label.startswith("_")
-        if not usable or label.casefold() in taken:
-            label = f"__c{index}"
+        own = _usable(column.label, taken) if column.name in visible else None
+        label = own or f"__c{index}"
         taken.add(label.casefold())
         found[column.name] = label
     return found

@@ -9,8 +9,12 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import broadcast
 from pyspark.sql.types import StructType
 
+from rollview.compile.printing import print_plan
+from rollview.compile.state import STATE
+from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
     ColumnNotFound,
     Place,
@@ -21,7 +25,8 @@ from rollview.errors import (
     nearest,
 )
 from rollview.parse.names import Name, parse_name, quote
-from rollview.parse.references import Reference, substitute
+from rollview.parse.references import Reference, references, substitute
+from rollview.plan.nodes import Node, Scan
 
 
 @contextlib.contextmanager
@@ -53,6 +58,12 @@ def sql_over(spark: SparkSession, template: str, **frames: Any) -> DataFrame:
 def verbatim(text: str) -> str:
     """A user's text as part of a template."""
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def over_state(state: DataFrame, query: str) -> DataFrame:
+    """A query over a view's stored rows, which it calls ``__state``."""
+    template = verbatim(query).replace(quote(STATE), "{state}")
+    return sql_over(state.sparkSession, template, state=state)
 
 
 def run_query(
@@ -141,3 +152,108 @@ def _sentence(error: PySparkException) -> str:
     text = (error.getMessage() or str(error)).strip()
     text = re.split(r"\n\s*\n|\n==|;\s*line \d+ pos \d+|\(line \d+, pos \d+\)|SQLSTATE: \w+", text)[0]
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text).strip()
+
+
+#: Settings of a session that change what a query returns, and their defaults.
+_RESULT_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+}
+
+#: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
+_LOCAL_ROWS = 20_000
+
+
+class SparkEngine:
+    """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a Spark session."""
+
+    dialect = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def select(self, plan: Node, frames: Mapping[str, DataFrame], labels: Sequence[str] | None = None) -> DataFrame:
+        slots: dict[str, str] = {}
+
+        def marked(scan: Scan) -> str:
+            return f"\x00{slots.setdefault(relation_name(scan), f'r{len(slots)}')}\x00"
+
+        template = verbatim(print_plan(plan, "spark", labels, marked))
+        for slot in slots.values():
+            template = template.replace(f"`\x00{slot}\x00`", f"{{{slot}}}")
+        return sql_over(self.spark, template, **{slot: frames[name] for name, slot in slots.items()})
+
+    def query(self, sql: str, frames: Mapping[Name, DataFrame]) -> DataFrame:
+        refs = references(sql)
+        return run_query(self.spark, sql, refs, {ref.name: frames[ref.name] for ref in refs})
+
+    def over_state(self, state: DataFrame, query: str) -> DataFrame:
+        return over_state(state, query)
+
+    def quoted(self, name: str) -> str:
+        return quote(name)
+
+    def renamed(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
+        return frame.toDF(*names)
+
+    def nothing(self, frame: DataFrame) -> DataFrame:
+        return frame.where("false")
+
+    def is_empty(self, frame: DataFrame, condition: str) -> bool:
+        return frame.where(condition).isEmpty()
+
+    def functions(self) -> set[str]:
+        return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+
+    def result_settings(self) -> Mapping[str, str]:
+        return {name: self.spark.conf.get(name, default) or default for name, default in _RESULT_SETTINGS.items()}
+
+    def settings(self, values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
+        return settings(self.spark, values)
+
+    def columns(self, frame: DataFrame) -> list[tuple[str, str]]:
+        return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+
+    def keep(self, frame: DataFrame) -> Kept:
+        stored = frame.persist()
+        local = stored.limit(_LOCAL_ROWS + 1).toArrow()
+        if local.num_rows > _LOCAL_ROWS:
+            return Kept(stored, stored.count())
+        stored.unpersist()
+        rows = self.spark.createDataFrame(local, schema=frame.schema)
+        return Kept(broadcast(rows), local.num_rows, local)
+
+    def forget(self, kept: Iterable[Kept]) -> None:
+        for each in kept:
+            if each.local is None:
+                each.frame.unpersist()
+
+    def difference(
+        self, fresh: DataFrame, stored: DataFrame, floats: Sequence[bool], most: int
+    ) -> tuple[list[tuple[tuple[Any, ...], int]], tuple[int, int] | None]:
+        columns = [f"c{i}" for i in range(len(floats))]
+        signed = _rounded(fresh, floats, 1).unionAll(_rounded(stored, floats, -1))
+        differing = signed.groupBy(*columns).agg({"w": "sum"}).where("`sum(w)` <> 0")
+        rows = [(tuple(row)[:-1], row[-1]) for row in differing.limit(most + 1).collect()]
+        if len(rows) <= most:
+            return rows, None
+        totals = differing.selectExpr(
+            "sum(CASE WHEN `sum(w)` > 0 THEN `sum(w)` ELSE 0 END)",
+            "sum(CASE WHEN `sum(w)` < 0 THEN -`sum(w)` ELSE 0 END)",
+        ).collect()[0]
+        return rows, (totals[0], totals[1])
+
+    def errors(self, sql: str, names: Iterable[str] = ()) -> contextlib.AbstractContextManager[None]:
+        return spark_errors(sql, lambda: names)
+
+
+def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:
+    plain = frame.toDF(*[f"c{i}" for i in range(len(floats))])
+    exprs = [
+        f"CASE WHEN c{i} IS NULL THEN NULL ELSE CAST(format_string('%.8e', CAST(c{i} AS DOUBLE)) AS DOUBLE) END AS c{i}"
+        if is_float
+        else f"c{i}"
+        for i, is_float in enumerate(floats)
+    ]
+    return plain.selectExpr(*exprs, f"CAST({weight} AS BIGINT) AS w")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from rollview.compile.script import refresh_script
 from rollview.compile.view import TIME_DEPENDENT
-from rollview.errors import UserError
+from rollview.delta.deriving import Step
 from rollview.parse.view_statements import Policy
+from rollview.plan.nodes import show_plan
+from rollview.refresh.creating import compiled_view
 from rollview.refresh.results import NO_OP, REASONS
-from rollview.refresh.run import compiled_view, status
+from rollview.refresh.running import status
 from rollview.refresh.views import Catalog, View
 
 
@@ -33,26 +36,35 @@ def explain_view(catalog: Catalog, name: str) -> str:
     if now.fresh and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:
-        reason = "policy" if view.policy is Policy.FULL else view.always_full or "no_delta_rules"
-        lines.append(f"    full, because {reason}: {REASONS[reason]}")
+        reason = "policy" if view.policy is Policy.FULL else view.always_full
+        if reason is None:
+            lines.append("    incremental: the changes since are carried through the steps above")
+        else:
+            lines.append(f"    full, because {reason}: {REASONS[reason]}")
     return "\n".join(lines)
 
 
 def _compiled(catalog: Catalog, view: View) -> list[str]:
-    """Text → plan → keys → SQL, as far as the query can be compiled and its tables are there."""
-    try:
-        compiled, reason = compiled_view(catalog, view)
-    except UserError as error:
-        return ["  plan", f"    none: {error.what}"]
-    if compiled is None:
-        return ["  plan", f"    none: {REASONS[reason or 'not_compiled']}"]
+    """Text → plan → keys → SQL → the Δ-script of a refresh in which every table changed."""
+    found = compiled_view(catalog, view)
+    if found.view is None:
+        return ["  plan", f"    none: {REASONS[found.reason or 'not_compiled']}"]
+    compiled = found.view
     key = compiled.keyed.key
     told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"
     hidden = f" (hidden: {', '.join(compiled.keyed.hidden)})" if compiled.keyed.hidden else ""
-    return [
+    lines = [
         "  plan",
         *(f"    {line}" for line in compiled.shown().splitlines()),
         f"  key\n    {told}{hidden}",
         "  compiled",
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]
+    if found.state is not None and view.always_full is None:
+        script = refresh_script(found.state, view.tables)
+        if script is not None:
+            lines.append(f"  refresh: {script.strategy}")
+            for step in (*script.steps, Step("rows", script.rows, "what is written")):
+                lines.append(f"    {step.name}: {step.what}")
+                lines += [f"      {line}" for line in show_plan(step.plan).splitlines()]
+    return lines

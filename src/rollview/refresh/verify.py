@@ -10,12 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DoubleType, FloatType
-
-from rollview.engine.spark import spark_errors
+from rollview.engine.protocol import Engine, Frame
+from rollview.refresh.relations import query_at, rows_of
 from rollview.refresh.results import Verification
-from rollview.refresh.run import frame_of, query_at
 from rollview.refresh.views import Catalog
 
 #: So many rows that differ after rounding are compared one by one; more are plainly different.
@@ -24,46 +21,30 @@ _SAMPLE = 5
 _TOLERANCE = 1e-8
 
 
-def verify_view(spark: SparkSession, catalog: Catalog, name: str) -> Verification:
+def verify_view(catalog: Catalog, name: str) -> Verification:
     """Compares a view with its query over the vector that the view reflects."""
     view = catalog.get(name)
-    with spark_errors(view.query):
-        fresh = query_at(spark, catalog, view, catalog.reflected(view).vector)
-        return compare(name, fresh, frame_of(catalog, name))
+    engine = catalog.engine
+    with engine.settings(view.settings), engine.errors(view.query):
+        fresh = query_at(catalog, view, catalog.reflected(view).vector)
+        return compare(engine, name, fresh, rows_of(catalog, name))
 
 
-def compare(name: str, fresh: DataFrame, stored: DataFrame) -> Verification:
+def compare(engine: Engine, name: str, fresh: Frame, stored: Frame) -> Verification:
     """What of ``fresh`` is missing in ``stored``, and what ``stored`` has beyond it."""
-    names = fresh.columns
-    floats = [isinstance(field.dataType, DoubleType | FloatType) for field in fresh.schema.fields]
-    columns = [f"c{i}" for i in range(len(names))]
-    signed = _rounded(fresh, floats, 1).unionAll(_rounded(stored, floats, -1))
-    differing = signed.groupBy(*columns).agg({"w": "sum"}).where("`sum(w)` <> 0")
-    rows = [tuple(row) for row in differing.limit(_PAIRED + 1).collect()]
-    missing = [(row[:-1], row[-1]) for row in rows if row[-1] > 0]
-    extra = [(row[:-1], -row[-1]) for row in rows if row[-1] < 0]
-    if len(rows) > _PAIRED:
-        totals = differing.selectExpr(
-            "sum(CASE WHEN `sum(w)` > 0 THEN `sum(w)` ELSE 0 END)",
-            "sum(CASE WHEN `sum(w)` < 0 THEN -`sum(w)` ELSE 0 END)",
-        ).collect()[0]
+    columns = engine.columns(fresh)
+    names = [column for column, _ in columns]
+    floats = [kind in ("double", "float") for _, kind in columns]
+    rows, totals = engine.difference(fresh, stored, floats, _PAIRED)
+    missing = [(row, weight) for row, weight in rows if weight > 0]
+    extra = [(row, -weight) for row, weight in rows if weight < 0]
+    if totals is not None:
         return Verification(name, totals[0], totals[1], _sample(names, missing), _sample(names, extra))
     if any(floats):
         missing, extra = _cancel(missing, extra, floats)
     return Verification(
         name, sum(n for _, n in missing), sum(n for _, n in extra), _sample(names, missing), _sample(names, extra)
     )
-
-
-def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:
-    plain = frame.toDF(*[f"c{i}" for i in range(len(floats))])
-    exprs = [
-        f"CASE WHEN c{i} IS NULL THEN NULL ELSE CAST(format_string('%.8e', CAST(c{i} AS DOUBLE)) AS DOUBLE) END AS c{i}"
-        if is_float
-        else f"c{i}"
-        for i, is_float in enumerate(floats)
-    ]
-    return plain.selectExpr(*exprs, f"CAST({weight} AS BIGINT) AS w")
 
 
 Weighted = tuple[tuple[Any, ...], int]

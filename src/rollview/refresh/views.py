@@ -7,16 +7,17 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
+from rollview.engine.protocol import Engine
 from rollview.errors import InternalError, ViewNotFound, nearest
 from rollview.parse.names import Name
 from rollview.parse.view_statements import Policy
+from rollview.plan.building import BaseTable
 from rollview.store.protocol import Identity, Store
-from rollview.store.rows import RESERVED
 
 #: The name of a view's state table is the view's name after this.
 STATE_PREFIX = "__rollview__"
@@ -31,17 +32,33 @@ Vector = dict[str, int]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the query, and the column of the state table that holds it."""
+    """A column of the query."""
 
     name: str
-    stored: str
     type: str
 
 
 @dataclass(frozen=True)
+class Layout:
+    """How the view is stored. ``kind`` is one of the kinds of state, or ``rows``: just what the query returned.
+
+    ``types`` are what the engine found when the view was made; with them the same state is derived at every refresh.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    on: tuple[str, ...]
+    show: str
+    feed: str | None
+    types: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class View:
-    """A view's definition. ``sources`` says what each table name in the query means; ``always_full`` is the reason why
-    the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for all spellings of the query."""
+    """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
+    like when the view was made; ``key`` are the visible columns that tell rows apart; ``always_full`` is the reason why
+    the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for all spellings of the query;
+    ``settings`` are those of the session that change results."""
 
     name: str
     id: str
@@ -50,13 +67,17 @@ class View:
     comment: str | None
     columns: tuple[Column, ...]
     sources: Mapping[Name, str]
+    bases: Mapping[str, BaseTable]
+    layout: Layout
+    key: tuple[str, ...] = ()
     always_full: str | None = None
     fingerprint: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[str]:
         """The tables and views that the query reads, each once."""
-        return sorted(set(self.sources.values()))
+        return sorted(self.bases)
 
     def to_json(self) -> str:
         fields = asdict(self) | {
@@ -71,7 +92,16 @@ class View:
         fields["policy"] = Policy(fields["policy"])
         fields["columns"] = tuple(Column(**column) for column in fields["columns"])
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
-        return View(**fields)
+        fields["bases"] = {
+            table: BaseTable(base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]))
+            for table, base in fields["bases"].items()
+        }
+        layout = {k: _tuples(v) for k, v in fields["layout"].items()}
+        return View(**fields | {"layout": Layout(**layout), "key": tuple(fields["key"])})
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -93,28 +123,12 @@ def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str,
     return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
 
 
-def stored_columns(names: list[str], types: list[str]) -> tuple[Column, ...]:
-    """Columns for the state table: under their own names where every reader can take them."""
-    taken = {name.casefold() for name in names if _storable(name)}
-    columns = []
-    for index, (name, kind) in enumerate(zip(names, types, strict=True)):
-        stored = name
-        if not _storable(name):
-            stored = next(f"c{index}{'_' * n}" for n in range(9) if f"c{index}{'_' * n}" not in taken)
-            taken.add(stored)
-        columns.append(Column(name, stored, kind))
-    return tuple(columns)
-
-
-def _storable(name: str) -> bool:
-    return re.fullmatch(r"\w+", name) is not None and name.casefold() not in RESERVED
-
-
 class Catalog:
-    """The views of a store, read off their state tables."""
+    """The views of a store, read off their state tables, and the engine that computes them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, engine: Engine) -> None:
         self.store = store
+        self.engine = engine
 
     def state(self, view: str) -> str:
         return self.store.companion(view, STATE_PREFIX)

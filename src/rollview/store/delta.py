@@ -51,6 +51,7 @@ from rollview.store.rows import (
     key_repeated,
     merge_source,
     null_in_key,
+    sql_type,
 )
 from rollview.store.statements import merge_edits, update_edits
 
@@ -236,16 +237,28 @@ class DeltaStore(DeltaNames):
             fitting.writeTo(name).append()
         return self.last_commit(table)
 
-    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
+    def merge(
+        self,
+        table: str,
+        source: DataFrame,
+        on: Sequence[str],
+        *,
+        combine: Mapping[str, str] | None = None,
+        gone: str | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         name, schema = self._require(table), self.schema(table)
-        columns = [quote(c) for c in schema.names]
+        columns = {c: quote(c) for c in schema.names}
         match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
+        values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
+        news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
+        goes = f"s.{DELETE_FLAG}" + (f" OR ({gone})" if gone else "")
+        changed = "true" if combine else differs(schema, schema.names, "t", "s")
         clauses = (
-            f"ON {match} WHEN MATCHED AND s.{DELETE_FLAG} THEN DELETE "
-            f"WHEN MATCHED AND {differs(schema, schema.names, 't', 's')} "
-            f"THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)} "
+            f"ON {match} WHEN MATCHED AND ({goes}) THEN DELETE "
+            f"WHEN MATCHED AND {changed} THEN UPDATE SET {news} "
             f"WHEN NOT MATCHED AND NOT s.{DELETE_FLAG} "
-            f"THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{c}' for c in columns)})"
+            f"THEN INSERT ({', '.join(columns.values())}) VALUES ({', '.join(f's.{q}' for q in columns.values())})"
         )
         with self._stamped(stamp):
             sql_over(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from rollview.compile.state import STATE
 from rollview.errors import BadName, RollviewError, TableNotFound, nearest
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
@@ -119,9 +119,8 @@ class DeltaNames:
         """The name in the schema that stands for the folder."""
         return f"{self._space}.{quote(name)}"
 
-    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        picked = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in columns)
-        query = f"SELECT {picked} FROM {self.sql_name(state)}"
+    def publish_view(self, view: str, state: str, show: str) -> None:
+        query = show.replace(quote(STATE), self.sql_name(state))
         if self._named.get(view) == query:
             return
         if self.root is not None and not PLAIN.fullmatch(view):

@@ -143,9 +143,21 @@ class Store(Protocol):
 
     def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit: ...
 
-    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
+    def merge(
+        self,
+        table: str,
+        source: DataFrame,
+        on: Sequence[str],
+        *,
+        combine: Mapping[str, str] | None = None,
+        gone: str | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
-        match none. Where the source's column ``__delete`` is true the matching rows go instead."""
+        match none. Where the source's column ``__delete`` is true the matching rows go instead.
+
+        ``combine`` gives new values of matched rows as SQL over ``t``, the table's row, and ``s``, the source's; other
+        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two."""
 
     def replace(
         self,
@@ -173,8 +185,8 @@ class Store(Protocol):
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
         """Lets Spark SQL read the tables with these names, at their newest versions. Tells which cannot be read."""
 
-    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        """Makes a name of Spark SQL show these columns of a table, each under its second name."""
+    def publish_view(self, view: str, state: str, show: str) -> None:
+        """Makes a name of Spark SQL show a query over the table, which the query calls ``__state``."""
 
     def unpublish_view(self, view: str) -> None: ...
 

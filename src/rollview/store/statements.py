@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -82,15 +82,29 @@ def merge_edits(rows: DataFrame, statement: Merge, schema: StructType, table: st
     return flat.where(f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}")
 
 
-def upsert_edits(rows: DataFrame, source: DataFrame, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
+def upsert_edits(
+    rows: DataFrame,
+    source: DataFrame,
+    on: Sequence[str],
+    schema: StructType,
+    table: str,
+    combine: Mapping[str, str] | None = None,
+    gone: str | None = None,
+) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL."""
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
-    casts = {c: f"CAST(s.{quote(c)} AS {sql_type(schema[c].dataType)})" for c in schema.names}
+    casts = {}
+    for c in schema.names:
+        value = f"s.{quote(c)}"
+        if combine and c in combine:
+            value = f"CASE WHEN t.{FILE} IS NULL THEN {value} ELSE {combine[c]} END"
+        casts[c] = f"CAST({value} AS {sql_type(schema[c].dataType)})"
+    goes = f"(s.{DELETE_FLAG}" + (f" OR ({gone}))" if gone else ")")
     picked = (
         f"SELECT t.{FILE}, t.{POSITION}, {_struct(schema, prefix='t')} AS {BEFORE}, "
         f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
-        f"CASE WHEN s.{DELETE_FLAG} AND t.{FILE} IS NOT NULL THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
+        f"CASE WHEN t.{FILE} IS NOT NULL AND {goes} THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
         f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND}"
     )
     joined = sql_over(

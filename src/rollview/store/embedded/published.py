@@ -11,17 +11,18 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rollview.engine.spark import over_state
 from rollview.parse.names import quote
 from rollview.store.protocol import Identity
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a name shows: some columns of a table in a folder, at a version."""
+    """What a name shows: a table in a folder, or a query over it, at a version."""
 
     folder: str
     table: str
-    columns: tuple[str, ...]
+    query: str | None
     identity: Identity
 
 
@@ -47,11 +48,12 @@ class Published:
     def mine(self) -> dict[str, Shown]:
         return {name: shown for name, shown in self._shown.items() if shown.folder == self.folder}
 
-    def show(self, name: str, table: str, columns: tuple[str, ...] = ("*",)) -> None:
-        """Lets a name show the newest version of a table, unless it does so already."""
-        wanted = Shown(self.folder, table, columns, self._identity(table))
+    def show(self, name: str, table: str, query: str | None = None) -> None:
+        """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
+        wanted = Shown(self.folder, table, query, self._identity(table))
         if self._shown.get(name) != wanted:
-            self._read(table).selectExpr(*columns).createOrReplaceTempView(quote(name))
+            rows = self._read(table)
+            (rows if query is None else over_state(rows, query)).createOrReplaceTempView(quote(name))
             self._shown[name] = wanted
 
     def forget(self, name: str) -> None:

@@ -213,9 +213,19 @@ class EmbeddedStore:
 
             return self._repeat(table, attempt)
 
-    def merge(self, table: str, source: DataFrame, on: Sequence[str], *, stamp: Stamp = NO_STAMP) -> Commit:
+    def merge(
+        self,
+        table: str,
+        source: DataFrame,
+        on: Sequence[str],
+        *,
+        combine: Mapping[str, str] | None = None,
+        gone: str | None = None,
+        stamp: Stamp = NO_STAMP,
+    ) -> Commit:
         def edits(snapshot: Snapshot) -> DataFrame:
-            return upsert_edits(located_rows(self.spark, snapshot), source, on, snapshot.schema, table)
+            rows = located_rows(self.spark, snapshot)
+            return upsert_edits(rows, source, on, snapshot.schema, table, combine, gone)
 
         return self._edit(table, edits, "MERGE", stamp)[0]
 
@@ -322,18 +332,18 @@ class EmbeddedStore:
         for name, shown in self._published.mine().items():
             if not self.exists(shown.table):
                 self._published.forget(name)
-        wanted: dict[str, tuple[str, tuple[str, ...]]] = {w: (w, ("*",)) for w in words if self.exists(w)}
-        wanted |= {name: (shown.table, shown.columns) for name, shown in self._published.mine().items()}
+        wanted: dict[str, tuple[str, str | None]] = {w: (w, None) for w in words if self.exists(w)}
+        wanted |= {name: (shown.table, shown.query) for name, shown in self._published.mine().items()}
         problems: dict[str, RollviewError] = {}
-        for name, (table, columns) in wanted.items():
+        for name, (table, query) in wanted.items():
             try:
-                self._published.show(name, table, columns)
+                self._published.show(name, table, query)
             except RollviewError as error:
                 problems[name] = error
         return problems
 
-    def publish_view(self, view: str, state: str, columns: Sequence[tuple[str, str]]) -> None:
-        self._published.show(view, state, tuple(f"{quote(a)} AS {quote(b)}" for a, b in columns))
+    def publish_view(self, view: str, state: str, show: str) -> None:
+        self._published.show(view, state, show)
 
     def unpublish_view(self, view: str) -> None:
         self._published.forget(view)

@@ -1,0 +1,87 @@
+"""What rollview asks of an engine: to run named SELECTs over named relations.
+
+An engine's relation (a Spark DataFrame, a DuckDB relation) is called a frame here. A plan's scans name relations by
+``relation_name``; which frame that is, the caller says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from rollview.parse.names import Name
+from rollview.plan.nodes import Node, Scan
+
+Frame = Any
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows that have been computed. ``rows`` is their number; ``local`` holds them if they are few."""
+
+    frame: Frame
+    rows: int
+    local: pa.Table | None = None
+
+
+def relation_name(scan: Scan) -> str:
+    """The relation that a scan reads: a table, one version of it, its changes, or an earlier step."""
+    return f"{scan.table} {scan.version}" if scan.version else scan.table
+
+
+class Engine(Protocol):
+    """Runs plans and queries."""
+
+    dialect: str
+
+    def select(self, plan: Node, frames: Mapping[str, Frame], labels: Sequence[str] | None = None) -> Frame:
+        """The rows of a plan over frames by ``relation_name``, under these names or the plan's own labels."""
+
+    def query(self, sql: str, frames: Mapping[Name, Frame]) -> Frame:
+        """A user's query in Spark SQL, each table that it names replaced by a frame."""
+
+    def over_state(self, state: Frame, query: str) -> Frame:
+        """A query over a view's stored rows, which it calls ``__state``."""
+
+    def quoted(self, name: str) -> str:
+        """A name as it stands in SQL."""
+
+    def renamed(self, frame: Frame, names: Sequence[str]) -> Frame:
+        """The frame's columns under other names."""
+
+    def nothing(self, frame: Frame) -> Frame:
+        """A frame with the same columns and no rows."""
+
+    def is_empty(self, frame: Frame, condition: str) -> bool:
+        """Whether no row meets a condition."""
+
+    def functions(self) -> set[str]:
+        """The engine's own functions, in lower case."""
+
+    def result_settings(self) -> Mapping[str, str]:
+        """The settings of the session that change what a query returns."""
+
+    def settings(self, values: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Settings that hold inside the block only."""
+
+    def columns(self, frame: Frame) -> list[tuple[str, str]]:
+        """Names and types, the types as Spark writes them."""
+
+    def keep(self, frame: Frame) -> Kept:
+        """Computes the rows once, for several readers."""
+
+    def forget(self, kept: Iterable[Kept]) -> None:
+        """The rows are needed no more."""
+
+    def difference(
+        self, fresh: Frame, stored: Frame, floats: Sequence[bool], most: int
+    ) -> tuple[list[tuple[tuple[Any, ...], int]], tuple[int, int] | None]:
+        """The rows that one frame has more often than the other, with how much more often (less often: negative);
+        floats are rounded to nine digits. If there are more than ``most``: some, and how many are missing and extra."""
+
+    def errors(self, sql: str, names: Iterable[str] = ()) -> AbstractContextManager[None]:
+        """Turns what the engine says about ``sql`` into our words."""

@@ -1,0 +1,133 @@
+"""The relations that queries and Δ-scripts read: rows of tables and views at a version, and their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
+from rollview.engine.protocol import Frame
+from rollview.errors import SchemaChanged, TableNotFound, VersionGone
+from rollview.parse.names import quote
+from rollview.plan.building import BaseTable
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import Column, Computed, Node, Project, Scan, SetOperation
+from rollview.refresh.views import Catalog, View
+from rollview.store.protocol import CHANGE_TYPE, DELETE, UPDATE_BEFORE, Identity
+
+
+def rows_of(catalog: Catalog, table: str, version: int | None = None) -> Frame:
+    """The rows of a table, or the visible rows of a view; the newest, or of a version."""
+    if not catalog.has(table):
+        return catalog.store.read(table, version)
+    state = catalog.store.read(catalog.state(table), version)
+    return catalog.engine.over_state(state, catalog.get(table).layout.show)
+
+
+def base_rows(catalog: Catalog, base: BaseTable, version: int | None) -> Frame:
+    """The rows of a base table in the columns that it had when the view was made."""
+    frame = rows_of(catalog, base.name, version)
+    have = dict(catalog.engine.columns(frame))
+    if list(have.items()) == list(base.columns):
+        return frame
+    folded = {name.casefold(): (name, kind) for name, kind in have.items()}
+    for name, kind in base.columns:
+        now = folded.get(name.casefold())
+        if now is None or now[1] != kind:
+            raise SchemaChanged(
+                f"Column {name} of {base.name} {'is gone' if now is None else f'is now {now[1].upper()}'}",
+                why=f"the view was made when it was {kind.upper()}; the view is as it was",
+                todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
+            )
+    scan = _scan("t", [(folded[name.casefold()][0], kind) for name, kind in base.columns])
+    return catalog.engine.select(scan, {"t": frame}, [name for name, _ in base.columns])
+
+
+def _scan(name: str, columns: Sequence[tuple[str, str]], version: str = "") -> Scan:
+    kinds = [exp.DataType.build(kind, dialect="spark") for _, kind in columns]
+    output = tuple(
+        Column(f"c{i}", label, kind) for i, ((label, _), kind) in enumerate(zip(columns, kinds, strict=True))
+    )
+    return Scan(name, output, tuple(label for label, _ in columns), version=version)
+
+
+def query_at(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> Frame:
+    """The view's query over its base tables at a vector. Raises VersionGone if a table has been made anew since."""
+    check_same_tables(catalog, view, vector)
+    frames = {table: base_rows(catalog, view.bases[table], identity.version) for table, identity in vector.items()}
+    with catalog.engine.errors(view.query, vector):
+        return catalog.engine.query(view.query, {name: frames[table] for name, table in view.sources.items()})
+
+
+def check_same_tables(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> None:
+    for table, identity in vector.items():
+        if catalog.identity(table).table_id != identity.table_id:
+            raise VersionGone(
+                f"Version {identity.version} of {table} is no longer there",
+                why="the table was dropped and made again",
+                todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes the view",
+            )
+
+
+def changes_of(catalog: Catalog, base: BaseTable, used: Sequence[str], after: int, upto: int) -> Frame:
+    """The net change of some columns of a table or view between two versions: those columns, and a weight."""
+    kinds = dict(base.columns)
+    columns = [(name, kinds[name]) for name in used]
+    engine = catalog.engine
+    if not catalog.has(base.name):
+        feed = catalog.store.changes(base.name, after, upto)
+        plan = _weighted_feed(columns)
+        return engine.select(consolidated(plan), {"feed": feed}, [*used, WEIGHT.label])
+    layout = catalog.get(base.name).layout
+    if layout.feed is None:
+        frames = {"old": base_rows(catalog, base, after), "new": base_rows(catalog, base, upto)}
+        return engine.select(_difference(columns), frames, [*used, WEIGHT.label])
+    feed = catalog.store.changes(catalog.state(base.name), after, upto)
+    signed = engine.select(_weighted_feed([(name, "string") for name in layout.columns]), {"feed": feed},
+                           [*layout.columns, WEIGHT.label])  # fmt: skip
+    visible = engine.over_state(signed, layout.feed)
+    scan = _scan("seen", columns)
+    plan = Scan("seen", (*scan.output, WEIGHT), (*scan.sources, WEIGHT.label))
+    return engine.select(consolidated(plan), {"seen": visible}, [*used, WEIGHT.label])
+
+
+def _weighted_feed(columns: Sequence[tuple[str, str]]) -> Node:
+    """A store's change feed as rows with weights."""
+    scan = _scan("feed", [*columns, (CHANGE_TYPE, "string")])
+    kind = ref(scan.output[-1].name)
+    gone = exp.In(this=kind, expressions=[exp.Literal.string(DELETE), exp.Literal.string(UPDATE_BEFORE)])
+    minus = exp.Cast(this=exp.Literal.number(-1), to=WEIGHT.type.copy())
+    plus = exp.Cast(this=exp.Literal.number(1), to=WEIGHT.type.copy())
+    weight = exp.Case(ifs=[exp.If(this=gone, true=minus)], default=plus)
+    kept = tuple(Computed(c, ref(c.name)) for c in scan.output[:-1])
+    return Project(scan, (*kept, Computed(WEIGHT, weight)))
+
+
+def _difference(columns: Sequence[tuple[str, str]]) -> Node:
+    """What one relation has beyond another, as weights."""
+    old, new = _scan("old", columns), _scan("new", columns)
+    gone = SetOperation(old, new, old.output, kind="except", all=True)
+    come = SetOperation(new, old, new.output, kind="except", all=True)
+    both = together([weighted(come, 1), negated(weighted(gone, 1))], new.output)
+    assert both is not None
+    return consolidated(both)
+
+
+def newest(catalog: Catalog, view: View) -> dict[str, Identity]:
+    """The vector of the newest versions: what a refresh that starts now goes to."""
+    try:
+        return {table: catalog.identity(table) for table in view.tables}
+    except TableNotFound as error:
+        versions = catalog.reflected(view).versions()
+        shown = ", ".join(f"{table} at version {version}" for table, version in versions.items())
+        raise SchemaChanged(
+            f"A table that {view.name} reads is gone: {error.what}",
+            why=f"the view keeps what it shows: {shown}",
+            todo=f"make the table again, or DROP MATERIALIZED VIEW {quote(view.name)}",
+        ) from error
+
+
+def size(catalog: Catalog, vector: Mapping[str, Identity]) -> int:
+    """The rows of the base tables at a vector: what a recomputation reads."""
+    return sum(catalog.store.count(catalog.stored(t), i.version) for t, i in vector.items())

@@ -1,0 +1,295 @@
+"""Refreshing and dropping views.
+
+vector → changes → Δ-script → one write            or, where that cannot be, the whole query → one write
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rollview.compile.script import Script, refresh_script
+from rollview.compile.view import TIME_DEPENDENT
+from rollview.delta.deriving import CHANGE, NEW, OLD, STEP
+from rollview.delta.weights import WEIGHT
+from rollview.engine.protocol import Frame, Kept, relation_name
+from rollview.errors import (
+    ColumnNotFound,
+    Conflict,
+    InUse,
+    NotIncremental,
+    SchemaChanged,
+    SqlError,
+    TableNotFound,
+    VersionGone,
+)
+from rollview.parse.names import quote
+from rollview.parse.view_statements import Policy
+from rollview.plan.building import BaseTable
+from rollview.plan.nodes import Node, Scan
+from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, key_of, write_whole
+from rollview.refresh.relations import base_rows, changes_of, newest, query_at, size
+from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
+from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
+from rollview.store.protocol import Identity, Stamp
+
+_TRIES = 5
+
+
+def refresh_view(catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
+    """Brings a view to the newest versions of its base tables."""
+    begin = time.monotonic()
+    for _ in range(_TRIES):
+        view = catalog.get(name)
+        before, target = catalog.reflected(view), newest(catalog, view)
+        if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
+            versions = before.versions()
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+        with catalog.engine.settings(view.settings), _schema_errors(view):
+            done = _refreshed(catalog, view, before, target, full)
+        if done is not None:
+            versions = {table: identity.version for table, identity in target.items()}
+            seconds = time.monotonic() - begin
+            return RefreshResult(
+                name, done.strategy, done.reason, before.versions(), versions, done.read, done.written, seconds
+            )
+    raise Conflict(f"{name} was refreshed or replaced by other sessions {_TRIES} times meanwhile", todo="try again")
+
+
+@dataclass(frozen=True)
+class _Done:
+    strategy: str
+    reason: str | None
+    read: int
+    written: int
+
+
+def _refreshed(
+    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool
+) -> _Done | None:
+    """One attempt; None if another session's commit came first."""
+    reason = why_full(catalog, view, before, target, full)
+    if reason is None:
+        try:
+            return _followed(catalog, view, before, target)
+        except VersionGone:
+            reason = "history_gone"
+    if view.policy is Policy.STRICT and not full:
+        raise NotIncremental(
+            f"{view.name} cannot be refreshed incrementally now",
+            why=f"{reason}: {REASONS[reason]}; its policy is INCREMENTAL STRICT, so nothing was done",
+            todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes it",
+        )
+    return _recomputed(catalog, view, before, target, reason)
+
+
+def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool) -> str | None:
+    """The reason why a refresh has to recompute the view; None if it need not."""
+    if full:
+        return "requested"
+    if view.policy is Policy.FULL:
+        return "policy"
+    if view.always_full is not None:
+        return view.always_full
+    if any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items()):
+        return "table_replaced"
+    if any(key_of(catalog, table) != base.key for table, base in view.bases.items()):
+        return "key_changed"
+    state = compiled_view(catalog, view).state
+    if state is None or (state.columns, state.on, state.show) != (
+        view.layout.columns,
+        view.layout.on,
+        view.layout.show,
+    ):
+        return "layout_changed"
+    return None
+
+
+def _recomputed(
+    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], reason: str
+) -> _Done | None:
+    """The whole query, over the tables as they look now."""
+    old = view
+    if reason in ("table_replaced", "key_changed", "layout_changed"):
+        view = _over_tables_now(catalog, view)
+    frame = query_at(catalog, view, target)
+    _check_same_columns(view, catalog.engine.columns(frame))
+    view, rows = defined(catalog, view, target, frame)
+    commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
+    return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)
+
+
+def _over_tables_now(catalog: Catalog, view: View) -> View:
+    """The view over tables that were made anew: the columns that it knew, with the keys that they have now."""
+    bases = {}
+    for table, base in view.bases.items():
+        now = base_of(catalog, table)
+        bases[table] = BaseTable(table, base.columns, now.key)
+    return replace(view, bases=bases)
+
+
+def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> _Done | None:
+    """The changes of the base tables, carried through the view's Δ-script."""
+    compiled = compiled_view(catalog, view)
+    assert compiled.state is not None
+    kept: list[Kept] = []
+    try:
+        changes = _changes(catalog, view, compiled, before, target, kept)
+        growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
+        script = refresh_script(compiled.state, changes, growing) if changes else None
+        sequence = before.sequence + 1
+        strategy = NO_OP if script is None else script.strategy
+        stamp = Stamp(stamp_metadata(target, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
+        read = sum(change.rows for change in changes.values())
+        state = catalog.state(view.name)
+        with catalog.engine.errors(view.query):
+            if script is None:
+                commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
+            else:
+                rows = _rows(catalog, view, script, changes, before, target, kept)
+                if script.append:
+                    commit = catalog.store.append(state, rows, stamp=stamp)
+                else:
+                    dialect = catalog.engine.dialect
+                    combine = {column: value.sql(dialect) for column, value in script.combine.items()}
+                    gone = None if script.gone is None else script.gone.sql(dialect)
+                    on = view.layout.on
+                    commit = catalog.store.merge(state, rows, on, combine=combine, gone=gone, stamp=stamp)
+        return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
+    finally:
+        catalog.engine.forget(kept)
+
+
+def _changes(
+    catalog: Catalog,
+    view: View,
+    compiled: Compiled,
+    before: Reflected,
+    target: Mapping[str, Identity],
+    kept: list[Kept],
+) -> dict[str, Kept]:
+    """The net changes of the tables that changed in the columns that the view uses."""
+    assert compiled.state is not None
+    found = {}
+    for table, base in view.bases.items():
+        after, upto = before.vector[table].version, target[table].version
+        if after != upto:
+            base_rows(catalog, base, upto)  # raises SchemaChanged
+            used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
+            change = catalog.engine.keep(changes_of(catalog, base, used, after, upto))
+            kept.append(change)
+            if change.rows:
+                found[table] = change
+    return found
+
+
+def _used(plan: Node, table: str, order: list[str]) -> list[str]:
+    """The columns of a table that a plan reads; at least one."""
+    scans = [node for node in plan.walk() if isinstance(node, Scan) and node.table == table]
+    names = {source for scan in scans for source in scan.sources}
+    return [name for name in order if name in names] or order[:1]
+
+
+def _only_adds(catalog: Catalog, change: Kept) -> bool:
+    if change.local is not None:
+        return all(weight > 0 for weight in change.local.column(WEIGHT.label).to_pylist())
+    return catalog.engine.is_empty(change.frame, f"{WEIGHT.label} < 0")
+
+
+def _rows(
+    catalog: Catalog,
+    view: View,
+    script: Script,
+    changes: Mapping[str, Kept],
+    before: Reflected,
+    target: Mapping[str, Identity],
+    kept: list[Kept],
+) -> Frame:
+    """The rows that the script writes: its steps in order, then the last SELECT."""
+    frames: dict[str, Frame] = {}
+
+    def provide(plan: Node) -> None:
+        for node in plan.walk():
+            if isinstance(node, Scan) and relation_name(node) not in frames:
+                if node.version == CHANGE:
+                    frames[relation_name(node)] = changes[node.table].frame
+                elif node.version in (OLD, NEW):
+                    vector = before.vector if node.version == OLD else target
+                    base = view.bases[node.table]
+                    frames[relation_name(node)] = base_rows(catalog, base, vector[node.table].version)
+
+    for step in script.steps:
+        provide(step.plan)
+        names = [column.name for column in step.plan.columns]
+        done = catalog.engine.keep(catalog.engine.select(step.plan, frames, names))
+        kept.append(done)
+        frames[f"{step.name} {STEP}"] = done.frame
+    provide(script.rows)
+    return catalog.engine.select(script.rows, frames)
+
+
+@contextlib.contextmanager
+def _schema_errors(view: View) -> Iterator[None]:
+    """A query that was right when the view was made and is not any more: a base table has changed its shape."""
+    try:
+        yield
+    except (SqlError, ColumnNotFound) as error:
+        raise SchemaChanged(
+            f"The query of {view.name} no longer fits its base tables: {error.what}",
+            where=error.where,
+            why=error.why or "a base table was replaced by one with another schema; the view is as it was",
+            todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
+        ) from error
+
+
+def _check_same_columns(view: View, now: list[tuple[str, str]]) -> None:
+    was = [(column.name, column.type) for column in view.columns]
+    if now == was:
+        return
+    differing = [
+        f"{a[0]} was {a[1].upper()} and is {b[1].upper()}" if a[0] == b[0] else f"{a[0]} is now {b[0]}"
+        for a, b in zip(was, now, strict=False)
+        if a != b
+    ]
+    if len(now) != len(was):
+        differing.append(f"there were {len(was)} columns and there are {len(now)}")
+    raise SchemaChanged(
+        f"The columns of {view.name} would change: {'; '.join(differing)}",
+        why="a base table was replaced by one with another schema; the view is as it was",
+        todo="define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
+    )
+
+
+def drop_view(catalog: Catalog, name: str) -> None:
+    """Drops a view that no other view reads."""
+    catalog.get(name)
+    if readers := catalog.readers(name):
+        raise InUse(
+            f"{name} cannot be dropped",
+            why=f"{', '.join(readers)} read it",
+            todo="drop these first: " + "; ".join(f"DROP MATERIALIZED VIEW {quote(r)}" for r in readers),
+        )
+    catalog.store.unpublish_view(name)
+    catalog.store.drop(catalog.state(name))
+
+
+def status(catalog: Catalog, view: View) -> ViewStatus:
+    """How fresh a view is."""
+    reflected = catalog.reflected(view)
+    behind: dict[str, int | None] = {}
+    for table, shown in reflected.vector.items():
+        try:
+            now = catalog.identity(table)
+        except TableNotFound:
+            behind[table] = None
+            continue
+        if now.table_id != shown.table_id:
+            behind[table] = None
+        elif now.version != shown.version:
+            behind[table] = now.version - shown.version
+    return ViewStatus(
+        view.name, view.policy.value, reflected.versions(), behind, reflected.time, reflected.strategy, view.comment
+    )
