@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql.functions import lit
 
 from rollview import Rollview, UserError
 from rollview.errors import InUse, NameTaken, NotIncremental, SchemaChanged, SqlError, VersionGone, ViewNotFound
@@ -36,9 +37,9 @@ def test_a_view_follows_its_query(rv_each: Rollview) -> None:
     before = rv.store.version("t")
     assert rows(rv.table("v")) == [("a", 30, 2), ("b", 5, 1), (None, 1, 1)]
     result = rv.refresh("v")
-    assert (result.strategy, result.reason) == ("full", "no_delta_rules")
+    assert (result.strategy, result.reason) == ("aggregate_merge", None)
     assert (result.from_vector, result.to_vector) == ({"t": 1}, {"t": before})
-    assert (result.rows_read, result.rows_written) == (4, 3)
+    assert (result.rows_read, result.rows_written) == (6, 3)
     assert rows(rv.table("v")) == [("a", 32, 2), ("c", 7, 1), (None, 1, 1)]
     assert rows(rv.sql("SELECT * FROM v")) == rows(rv.table("v"))
     check = rv.verify("v")
@@ -97,8 +98,10 @@ def test_replacing_and_creating_again(rv_each: Rollview) -> None:
 def test_verify_finds_what_is_missing_and_what_is_extra(rv: Rollview) -> None:
     shop(rv)
     rv.create("v", "SELECT g, CAST(n AS DOUBLE) / 3 AS x FROM t")
-    rv.store.merge("__rollview__v", rv.spark.sql("SELECT 'b' AS g, 99.0D AS x"), ["g"])
-    rv.store.append("__rollview__v", rv.spark.sql("SELECT 'z' AS g, 1.0D AS x"))
+    state = rv.store.read("__rollview__v")
+    changed = state.where("g = 'b'").withColumn("x", lit(99.0))
+    rv.store.merge("__rollview__v", changed, ["g"])
+    rv.store.append("__rollview__v", changed.withColumn("g", lit("z")))
     check = rv.verify("v")
     assert (check.ok, check.missing, check.extra) == (False, 1, 2)
     assert [row["g"] for row in check.missing_sample] == ["b"]
@@ -115,18 +118,18 @@ def test_verify_counts_copies_and_forgives_only_the_last_digits(rv: Rollview) ->
     rv.store.replace(
         state,
         rv.spark.sql(
-            "SELECT * FROM VALUES (1.00000000000001D, 1.5F), (0.99999999999999D, 1.5F), "
+            "SELECT *, 1L AS __n FROM VALUES (1.00000000000001D, 1.5F), (0.99999999999999D, 1.5F), "
             "(CAST('NaN' AS DOUBLE), NULL), (NULL, 2F) AS t(x, f)"
         ),
         stamp=_same_stamp(rv, state),
     )
     assert rv.verify("v").ok
-    rv.store.replace(state, rv.spark.sql("SELECT 1.0D AS x, 1.5F AS f"), stamp=_same_stamp(rv, state))
+    rv.store.replace(state, rv.spark.sql("SELECT 1.0D AS x, 1.5F AS f, 1L AS __n"), stamp=_same_stamp(rv, state))
     assert (rv.verify("v").missing, rv.verify("v").extra) == (3, 0)
     rv.store.replace(
         state,
         rv.spark.sql(
-            "SELECT 1.0000001D AS x, 1.5F AS f FROM range(2) UNION ALL SELECT 'NaN', NULL UNION ALL SELECT NULL, 2"
+            "SELECT 1.0000001D AS x, 1.5F AS f, 2L AS __n UNION ALL SELECT 'NaN', NULL, 1 UNION ALL SELECT NULL, 2, 1"
         ),
         stamp=_same_stamp(rv, state),
     )
@@ -139,12 +142,24 @@ def _same_stamp(rv: Rollview, state: str):  # type: ignore[no-untyped-def]
     return Stamp(rv.store.last_commit(state, having="rollview.vector").metadata)
 
 
-def test_policies_that_promise_incremental_refreshes_are_refused_for_now(rv: Rollview) -> None:
+def test_policies(rv: Rollview) -> None:
     shop(rv)
     for policy in ("INCREMENTAL", "INCREMENTAL STRICT"):
-        with pytest.raises(NotIncremental, match="recomputes every view"):
-            rv.sql(f"CREATE MATERIALIZED VIEW v REFRESH POLICY {policy} AS SELECT * FROM t")
+        with pytest.raises(NotIncremental, match="the current time"):
+            rv.sql(f"CREATE MATERIALIZED VIEW v REFRESH POLICY {policy} AS SELECT current_date() AS d FROM t")
     assert rv.views() == []
+    rv.sql("CREATE MATERIALIZED VIEW s REFRESH POLICY INCREMENTAL STRICT AS SELECT g, count(*) AS n FROM t GROUP BY g")
+    rv.sql("CREATE MATERIALIZED VIEW i REFRESH POLICY INCREMENTAL AS SELECT g, count(*) AS n FROM t GROUP BY g")
+    rv.sql("INSERT INTO t VALUES (9, 'z', 9)")
+    assert [rv.refresh(name).strategy for name in ("s", "i")] == ["aggregate_merge", "aggregate_merge"]
+    rv.sql("DROP TABLE t; CREATE TABLE t (id INT, g STRING, n INT)")
+    before = rows(rv.table("s"))
+    with pytest.raises(NotIncremental, match=r"table_replaced(.|\n)*nothing was done"):
+        rv.refresh("s")
+    assert rows(rv.table("s")) == before
+    assert rv.refresh("i").reason == "table_replaced"
+    assert rv.refresh("s", full=True).reason == "requested"
+    assert rows(rv.table("s")) == rows(rv.table("i")) == []
 
 
 def test_show_describe_explain_and_refresh_full(rv_each: Rollview) -> None:
@@ -159,7 +174,7 @@ def test_show_describe_explain_and_refresh_full(rv_each: Rollview) -> None:
         assert part in text
     rv.sql("INSERT INTO t VALUES (9, 'z', 9)")
     assert "1 commits behind" in rv.explain("v")
-    assert "full, because no_delta_rules" in rv.explain("v")
+    assert "refresh: group_recompute" in rv.explain("v")
     rv.refresh("v")
     assert rv.sql("REFRESH MATERIALIZED VIEW v FULL").collect()[0].reason == "requested"
     assert rv.sql("REFRESH MATERIALIZED VIEW v").collect()[0].strategy == "no_op"
@@ -171,10 +186,10 @@ def test_a_base_table_with_another_schema_leaves_the_view_as_it_was(rv_each: Rol
     rv.create("v", "SELECT g, n FROM t")
     before = bag(rv.table("v"))
     rv.sql("CREATE OR REPLACE TABLE t (id INT, g STRING)")
-    with pytest.raises(SchemaChanged, match=r"no longer fits(.|\n)*CREATE OR REPLACE"):
+    with pytest.raises(SchemaChanged, match=r"Column n of t is gone(.|\n)*CREATE OR REPLACE"):
         rv.refresh("v")
     rv.sql("CREATE OR REPLACE TABLE t (id INT, g STRING, n STRING)")
-    with pytest.raises(SchemaChanged, match="n was INT and is STRING"):
+    with pytest.raises(SchemaChanged, match="Column n of t is now STRING"):
         rv.refresh("v")
     rv.sql("DROP TABLE t")
     with pytest.raises(SchemaChanged, match="gone"):
@@ -206,7 +221,7 @@ def test_views_made_through_one_store_are_kept_through_the_other(opened: Callabl
     shop(embedded)
     embedded.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
     delta.sql("UPDATE t SET n = 0 WHERE id = 1")
-    assert delta.refresh("v").strategy == "full"
+    assert delta.refresh("v").strategy == "aggregate_merge"
     assert embedded.refresh("v").strategy == "no_op"
     assert rows(embedded.table("v")) == rows(delta.sql("SELECT * FROM v")) == [("a", 20), ("b", 5), (None, 1)]
     assert embedded.verify("v").ok
@@ -301,7 +316,8 @@ def test_a_refresh_that_dies_before_its_commit_leaves_the_old_view(
             rv.refresh("v")
     assert bag(rv.table("v")) == before
     assert rv.verify("v").ok
-    assert rv.refresh("v").rows_written == 3
+    assert rv.refresh("v").rows_written == 1
+    assert rv.verify("v").ok
 
 
 WRITER = """
@@ -367,15 +383,21 @@ def test_a_refresh_that_lost_a_race_is_done_again(
     rv.create("v", "SELECT count(*) AS n FROM t")
     other = opened()
     rv.sql("INSERT INTO t VALUES (5, 'e', 5)")
-    replace, once = type(rv.store).replace, [True]
+    merge, replace, once = type(rv.store).merge, type(rv.store).replace, [True]
 
     def overtaken(self: object, *arguments: object, **options: object) -> object:
         if once and once.pop():
             other.refresh("v")
             other.sql("INSERT INTO t SELECT max(id) + 1, 'f', 6 FROM t")
+        return merge(self, *arguments, **options)  # type: ignore[arg-type]
+
+    def replaced(self: object, *arguments: object, **options: object) -> object:
+        if once and once.pop():
+            other.refresh("v")
         return replace(self, *arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(rv.store), "replace", overtaken)
+    monkeypatch.setattr(type(rv.store), "merge", overtaken)
+    monkeypatch.setattr(type(rv.store), "replace", replaced)
     result = rv.refresh("v")
     assert result.to_vector == rv.views()[0].vector == {"t": 3}
     assert rows(rv.table("v")) == [(6,)]

@@ -7,8 +7,9 @@ errors     one tree of errors: what, where underlined, why, what to do
 parse      text → statements, names, and the tables that a query reads
 plan       a query → operators: building, showing
 keys       what tells the rows of a plan apart, and which columns decide others
-compile    a plan → SQL, one CTE per operator, in three dialects
-engine     Spark sessions; SELECTs over named relations; Spark's errors in our words
+delta      what changed below an operator → what changes in its result: rules, and passes over delta plans
+compile    a plan → SQL, one CTE per operator, in three dialects; what a view stores; the Δ-script of a refresh
+engine     Spark, and DuckDB as a second one: SELECTs over named relations; their errors in our words
 store      tables with versions, snapshots, changes and atomic commits: embedded, or Delta through Spark
 refresh    a view's definition and vector; making, refreshing, verifying and explaining it
 session    ``connect`` and ``Rollview``: what a user calls

@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import local_session, require_delta
-from rollview.engine.spark import SparkEngine, small_frame, spark_errors
+from rollview.engine.protocol import Engine, Frame
+from rollview.engine.spark import SparkEngine
 from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.table_statements import (
@@ -56,11 +57,14 @@ def connect(
     - ``connect("./warehouse")``: Delta tables in a folder, on a local Spark; nothing else to install.
     - ``connect("./warehouse", store="delta")``: the same folder through Spark's own Delta (jars from Maven Central).
     - ``connect(spark=spark)``: the catalog of an existing session, classic or Connect, that knows Delta.
+    - ``connect("duckdb:")``: tables in DuckDB, in memory or in a file named after the colon, to try things out.
 
     With a folder, ``spark`` gives the session to use.
     """
     if store not in (None, "embedded", "delta"):
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
+    if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
+        return _on_duckdb(warehouse.removeprefix("duckdb:"))
     if warehouse is None:
         if spark is None:
             raise UserError(
@@ -70,23 +74,41 @@ def connect(
         if store == "embedded":
             raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
         require_delta(spark)
-        return Rollview(spark, DeltaStore(spark))
+        return Rollview(SparkEngine(spark), DeltaStore(spark))
     if store == "delta":
         session = spark or local_session(delta=True)
         require_delta(session)
-        return Rollview(session, DeltaStore(session, warehouse))
+        return Rollview(SparkEngine(session), DeltaStore(session, warehouse))
     session = spark or local_session()
-    return Rollview(session, EmbeddedStore(session, warehouse))
+    return Rollview(SparkEngine(session), EmbeddedStore(session, warehouse))
+
+
+def _on_duckdb(path: str) -> Rollview:
+    """A session on DuckDB, in memory or in a file."""
+    import duckdb
+
+    from rollview.engine.duck import DuckEngine
+    from rollview.store.duck import DuckStore
+
+    engine = DuckEngine(duckdb.connect(path or ":memory:"))
+    return Rollview(engine, DuckStore(engine))
 
 
 class Rollview:
     """A session: SQL over the store's tables, and the materialized views over them."""
 
-    def __init__(self, spark: SparkSession, store: Store) -> None:
-        self.spark = spark
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self.engine = engine
         self.store = store
-        self.catalog = Catalog(store, SparkEngine(spark))
+        self.catalog = Catalog(store, engine)
         self._trusted: set[str] = set()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session."""
+        if isinstance(self.engine, SparkEngine):
+            return self.engine.spark
+        raise UserError("There is no Spark here", why="the session was opened on DuckDB")
 
     def sql(self, text: str) -> DataFrame:
         """Runs SQL: statements about materialized views, statements that change tables, and anything that Spark knows.
@@ -98,15 +120,16 @@ class Rollview:
             raise UserError("There is no statement in this text")
         for statement in statements[:-1]:
             self._run(statement)
-        return self._run(statements[-1])
+        shown: DataFrame = self.engine.output(self._run(statements[-1]))
+        return shown
 
-    def _run(self, sql: str) -> DataFrame:
+    def _run(self, sql: str) -> Frame:
         if (about_view := parse_view_statement(sql)) is not None:
             return self._run_view_statement(about_view)
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
-            return small_frame(self.spark, [[name] for name in self.tables()], "name STRING")
-        with spark_errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
+            return self.engine.small([[name] for name in self.tables()], "name STRING")
+        with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
             if about_table is not None:
                 self._check_target(about_table, sql)
             problems = {} if self.store.has_catalog else self._name_relations(SqlTokens.of(sql).words())
@@ -155,7 +178,7 @@ class Rollview:
             todo="change the base tables, then REFRESH MATERIALIZED VIEW " + quote(name),
         )
 
-    def _run_view_statement(self, statement: ViewStatement) -> DataFrame:
+    def _run_view_statement(self, statement: ViewStatement) -> Frame:
         if isinstance(statement, ShowViews):
             return self._status_frame(self.views())
         if isinstance(statement, CreateView):
@@ -166,12 +189,12 @@ class Rollview:
         if isinstance(statement, DropView):
             if not (statement.if_exists and not self.catalog.has(name)):
                 drop_view(self.catalog, name)
-            return small_frame(self.spark, [[name]], "dropped STRING")
+            return self.engine.small([[name]], "dropped STRING")
         if isinstance(statement, DescribeView):
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
-            return small_frame(self.spark, columns, "column STRING, type STRING")
+            return self.engine.small(columns, "column STRING, type STRING")
         assert isinstance(statement, ExplainView)
-        return small_frame(self.spark, [[explain_view(self.catalog, name)]], "plan STRING")
+        return self.engine.small([[explain_view(self.catalog, name)]], "plan STRING")
 
     def create(
         self,
@@ -201,7 +224,7 @@ class Rollview:
 
     def table(self, name: str, version: int | None = None) -> DataFrame:
         """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
-        frame: DataFrame = rows_of(self.catalog, self._name(name), version)
+        frame: DataFrame = self.engine.output(rows_of(self.catalog, self._name(name), version))
         return frame
 
     def verify(self, name: str) -> Verification:
@@ -227,7 +250,7 @@ class Rollview:
     def _name(self, name: str) -> str:
         return self.store.canonical(parse_name(name))
 
-    def _result_frame(self, result: RefreshResult) -> DataFrame:
+    def _result_frame(self, result: RefreshResult) -> Frame:
         row: list[Any] = [
             result.view,
             result.strategy,
@@ -236,19 +259,17 @@ class Rollview:
             result.rows_written,
             result.seconds,
         ]
-        return small_frame(
-            self.spark,
+        return self.engine.small(
             [row],
             "view STRING, strategy STRING, reason STRING, rows_read BIGINT, rows_written BIGINT, seconds DOUBLE",
         )
 
-    def _status_frame(self, views: list[ViewStatus]) -> DataFrame:
+    def _status_frame(self, views: list[ViewStatus]) -> Frame:
         rows = [
             [v.name, v.policy, v.fresh, v.vector, v.last_refresh.isoformat(timespec="seconds"), v.comment]
             for v in views
         ]
-        return small_frame(
-            self.spark,
+        return self.engine.small(
             rows,
             "name STRING, policy STRING, fresh BOOLEAN, vector MAP<STRING, BIGINT>, "
             "last_refresh STRING, comment STRING",

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.plan.expressions import Expr, conjunction, transform
+from rollview.plan.expressions import Expr, conjunction
 
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
-    """A tree of Spark SQL as the dialect's printer should see it."""
+    """A tree of Spark SQL, changed in place, as the dialect's printer should see it."""
     changes = {"duckdb": in_duckdb, "postgres": in_postgres}
-    return transform(tree, changes[dialect]) if dialect in changes else tree
+    return tree.transform(changes[dialect], copy=False) if dialect in changes else tree
 
 
 def in_duckdb(node: Expr) -> Expr:
-    """Spark's percentile interpolates; DuckDB's quantile does not."""
+    """Spark's percentile interpolates, DuckDB's quantile does not; LATERAL VIEW OUTER would lose its OUTER."""
+    if isinstance(node, exp.Lateral) and node.args.get("view") and node.args.get("outer"):
+        if isinstance(node.this, exp.Explode):
+            value = in_dialect(node.this.this.copy(), "duckdb")
+            some = exp.GT(this=exp.ArraySize(this=value.copy()), expression=exp.Literal.number(0))
+            nothing = exp.Array(expressions=[exp.null()])
+            whole = exp.Case(ifs=[exp.If(this=some, true=value.copy())], default=nothing)
+            return exp.Lateral(this=exp.Explode(this=whole), view=True, alias=node.args["alias"].copy())
+        return node
     if isinstance(node, exp.Quantile):
         return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this.copy(), node.args["quantile"].copy()])
     return node

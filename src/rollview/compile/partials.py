@@ -101,7 +101,7 @@ def exact(kind: str, *, mean: bool = False) -> bool:
     """Whether stored sums of this type can be added to for ever: no float, and no decimal that would lose digits."""
     name, _, digits = kind.lower().partition("(")
     if name != "decimal":
-        return name in ("tinyint", "smallint", "int", "integer", "bigint", "hugeint", "long")
+        return name in ("tinyint", "smallint", "int", "integer", "bigint", "int128")
     precision, scale = (int(part) for part in digits.rstrip(")").split(","))
     return scale <= 6 if not mean else precision <= 28
 

@@ -51,7 +51,7 @@ def print_plan(
     pretty: bool = False,
 ) -> str:
     """The plan as SQL text."""
-    return plan_query(plan, dialect, labels, relations).sql(dialect=dialect, pretty=pretty)
+    return plan_query(plan, dialect, labels, relations).sql(dialect=dialect, pretty=pretty, copy=False)
 
 
 def plan_query(

@@ -71,13 +71,12 @@ class State:
         return next(column.label for column in self.plan.columns if column.name == name)
 
 
-def state_of(compiled: CompiledView, types: Types, dialect: str = "spark") -> State:
-    """The state of a view."""
+def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialect: str = "spark") -> State:
+    """The state of a view whose visible columns have these names."""
     finish = _split(compiled.plan)
     if finish is not None:
-        return _groups(compiled.plan, finish, types, dialect)
+        return _groups(compiled.plan, finish, types, labels, dialect)
     keyed = compiled.keyed
-    labels = [column.label for column in compiled.plan.columns]
     visible = [column for column in keyed.plan.columns if column.name not in keyed.hidden]
     if keyed.key:
         stored = _stored(keyed.plan.columns, [c.name for c in visible])
@@ -134,7 +133,7 @@ def _split(plan: Node) -> _Finish | None:
     return _Finish(node, values, conjunction(having), limit)
 
 
-def _groups(plan: Node, finish: _Finish, types: Types, dialect: str) -> State:
+def _groups(plan: Node, finish: _Finish, types: Types, names: Sequence[str], dialect: str) -> State:
     root, partials = finish.root, Partials()
     kinds = types(root)[len(root.keys) :]
     pairs = zip(root.aggregates, kinds, strict=True)
@@ -167,7 +166,6 @@ def _groups(plan: Node, finish: _Finish, types: Types, dialect: str) -> State:
         weight = (Computed(WEIGHT, ref(WEIGHT.name)),) if version == CHANGE else ()
         return Project(node, (*(Computed(c, seen[c.name]) for c in plan.columns), *weight))
 
-    names = [column.label for column in plan.columns]
     feed = None if finish.limit is not None else print_plan(shown(CHANGE), dialect, [*names, WEIGHT.label], _relation)
     show = print_plan(shown(""), dialect, names, _relation)
     return State(GROUPS, state_plan, on, show, feed, root, settled, computed)

@@ -6,7 +6,7 @@ An engine's relation (a Spark DataFrame, a DuckDB relation) is called a frame he
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -34,9 +34,10 @@ def relation_name(scan: Scan) -> str:
 
 
 class Engine(Protocol):
-    """Runs plans and queries."""
+    """Runs plans and queries. Where types are ``exact``, a printed plan has the very types of the text it is from."""
 
     dialect: str
+    exact: bool
 
     def select(self, plan: Node, frames: Mapping[str, Frame], labels: Sequence[str] | None = None) -> Frame:
         """The rows of a plan over frames by ``relation_name``, under these names or the plan's own labels."""
@@ -83,5 +84,11 @@ class Engine(Protocol):
         """The rows that one frame has more often than the other, with how much more often (less often: negative);
         floats are rounded to nine digits. If there are more than ``most``: some, and how many are missing and extra."""
 
-    def errors(self, sql: str, names: Iterable[str] = ()) -> AbstractContextManager[None]:
-        """Turns what the engine says about ``sql`` into our words."""
+    def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> AbstractContextManager[None]:
+        """Turns what the engine says about ``sql`` into our words; ``names`` lists tables that may have been meant."""
+
+    def small(self, rows: Iterable[Sequence[object]], schema: str) -> Frame:
+        """A frame of a few rows made by rollview itself; the schema is Spark's DDL."""
+
+    def output(self, frame: Frame) -> Any:
+        """The frame as users of the engine know it."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import broadcast
 from pyspark.sql.types import StructType
 
 from rollview.compile.printing import print_plan
@@ -169,6 +168,7 @@ class SparkEngine:
     """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a Spark session."""
 
     dialect = "spark"
+    exact = True
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -182,11 +182,12 @@ class SparkEngine:
         template = verbatim(print_plan(plan, "spark", labels, marked))
         for slot in slots.values():
             template = template.replace(f"`\x00{slot}\x00`", f"{{{slot}}}")
-        return sql_over(self.spark, template, **{slot: frames[name] for name, slot in slots.items()})
+        found = sql_over(self.spark, template, **{slot: frames[name] for name, slot in slots.items()})
+        return found.select("*")  # a plan that is resolved: writers would look for the frames again
 
     def query(self, sql: str, frames: Mapping[Name, DataFrame]) -> DataFrame:
         refs = references(sql)
-        return run_query(self.spark, sql, refs, {ref.name: frames[ref.name] for ref in refs})
+        return run_query(self.spark, sql, refs, {ref.name: frames[ref.name] for ref in refs}).select("*")
 
     def over_state(self, state: DataFrame, query: str) -> DataFrame:
         return over_state(state, query)
@@ -222,7 +223,7 @@ class SparkEngine:
             return Kept(stored, stored.count())
         stored.unpersist()
         rows = self.spark.createDataFrame(local, schema=frame.schema)
-        return Kept(broadcast(rows), local.num_rows, local)
+        return Kept(rows.hint("broadcast"), local.num_rows, local)
 
     def forget(self, kept: Iterable[Kept]) -> None:
         for each in kept:
@@ -244,8 +245,14 @@ class SparkEngine:
         ).collect()[0]
         return rows, (totals[0], totals[1])
 
-    def errors(self, sql: str, names: Iterable[str] = ()) -> contextlib.AbstractContextManager[None]:
-        return spark_errors(sql, lambda: names)
+    def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> contextlib.AbstractContextManager[None]:
+        return spark_errors(sql, names)
+
+    def small(self, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
+        return small_frame(self.spark, rows, schema)
+
+    def output(self, frame: DataFrame) -> DataFrame:
+        return frame
 
 
 def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:

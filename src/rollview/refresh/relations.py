@@ -56,7 +56,7 @@ def query_at(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> Fr
     """The view's query over its base tables at a vector. Raises VersionGone if a table has been made anew since."""
     check_same_tables(catalog, view, vector)
     frames = {table: base_rows(catalog, view.bases[table], identity.version) for table, identity in vector.items()}
-    with catalog.engine.errors(view.query, vector):
+    with catalog.engine.errors(view.query, lambda: vector):
         return catalog.engine.query(view.query, {name: frames[table] for name, table in view.sources.items()})
 
 

@@ -129,6 +129,7 @@ class Catalog:
     def __init__(self, store: Store, engine: Engine) -> None:
         self.store = store
         self.engine = engine
+        self.compiled: dict[str, tuple[View, object]] = {}  # what was compiled last, of which definition
 
     def state(self, view: str) -> str:
         return self.store.companion(view, STATE_PREFIX)

@@ -17,9 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
-
+from rollview.engine.protocol import Frame
 from rollview.errors import RollviewError, VersionGone
 from rollview.parse.names import Name
 from rollview.parse.table_statements import TableStatement
@@ -114,7 +112,7 @@ class Store(Protocol):
 
     def version(self, table: str) -> int: ...
 
-    def schema(self, table: str, version: int | None = None) -> StructType: ...
+    def schema(self, table: str, version: int | None = None) -> Any: ...
 
     def key(self, table: str) -> tuple[str, ...]:
         """The declared key, or nothing."""
@@ -124,16 +122,16 @@ class Store(Protocol):
     def count(self, table: str, version: int | None = None) -> int:
         """The number of rows."""
 
-    def read(self, table: str, version: int | None = None) -> DataFrame:
+    def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 
-    def changes(self, table: str, after: int, upto: int) -> DataFrame:
+    def changes(self, table: str, after: int, upto: int) -> Frame:
         """The rows changed by the commits after ``after``, up to and with ``upto``."""
 
     def create(
         self,
         table: str,
-        rows: DataFrame | StructType,
+        rows: Frame,
         *,
         key: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -141,12 +139,12 @@ class Store(Protocol):
     ) -> Commit:
         """Makes a table. Raises NameTaken."""
 
-    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit: ...
+    def append(self, table: str, rows: Frame, *, stamp: Stamp = NO_STAMP) -> Commit: ...
 
     def merge(
         self,
         table: str,
-        source: DataFrame,
+        source: Frame,
         on: Sequence[str],
         *,
         combine: Mapping[str, str] | None = None,
@@ -162,7 +160,7 @@ class Store(Protocol):
     def replace(
         self,
         table: str,
-        rows: DataFrame | StructType,
+        rows: Frame,
         *,
         key: Sequence[str] | None = None,
         properties: Mapping[str, str] | None = None,
@@ -190,8 +188,8 @@ class Store(Protocol):
 
     def unpublish_view(self, view: str) -> None: ...
 
-    def pass_on(self, sql: str) -> DataFrame:
+    def pass_on(self, sql: str) -> Frame:
         """Gives a statement that rollview does not know to Spark."""
 
-    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+    def run(self, statement: TableStatement, sql: str) -> Frame:
         """Runs a statement that makes or changes a table; the result tells what it did."""

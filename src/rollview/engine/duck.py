@@ -1,0 +1,165 @@
+"""DuckDB as a second engine: the same plans and Δ-scripts in another dialect, for tests and for trying things out."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from rollview.compile.dialects import in_dialect
+from rollview.compile.printing import print_plan
+from rollview.compile.state import STATE
+from rollview.engine.protocol import Kept, relation_name
+from rollview.errors import RollviewError, SqlError, SqlSyntaxError
+from rollview.parse.names import Name
+from rollview.parse.references import references, substitute
+from rollview.plan.nodes import Node, Scan
+
+
+@dataclass(frozen=True)
+class DuckFrame:
+    """A query that has not run yet."""
+
+    sql: str
+
+
+class DuckEngine:
+    """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a DuckDB connection."""
+
+    dialect = "duckdb"
+    exact = False
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self._kept = 0
+
+    def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
+        return self.connection.execute(frame.sql).fetchall()
+
+    def select(self, plan: Node, frames: Mapping[str, DuckFrame], labels: Sequence[str] | None = None) -> DuckFrame:
+        slots: dict[str, str] = {}
+
+        def marked(scan: Scan) -> str:
+            return slots.setdefault(relation_name(scan), f"\x00r{len(slots)}\x00")
+
+        text = print_plan(plan, "duckdb", labels, marked)
+        for name, slot in slots.items():
+            text = text.replace(f'"{slot}"', f"({frames[name].sql})")
+        return DuckFrame(text)
+
+    def query(self, sql: str, frames: Mapping[Name, DuckFrame]) -> DuckFrame:
+        refs = references(sql)
+        slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
+        text = substitute(sql, refs, slots, lambda part: part)
+        printed = translated(text)
+        for name, slot in slots.items():
+            printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
+        return DuckFrame(printed)
+
+    def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
+        return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def renamed(self, frame: DuckFrame, names: Sequence[str]) -> DuckFrame:
+        listed = ", ".join(self.quoted(name) for name in names)
+        return DuckFrame(f"SELECT * FROM ({frame.sql}) AS t({listed})")
+
+    def nothing(self, frame: DuckFrame) -> DuckFrame:
+        return DuckFrame(f"SELECT * FROM ({frame.sql}) WHERE false")
+
+    def is_empty(self, frame: DuckFrame, condition: str) -> bool:
+        return not self.fetch(DuckFrame(f"SELECT 1 FROM ({frame.sql}) WHERE {condition} LIMIT 1"))
+
+    def functions(self) -> set[str]:
+        found = self.connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+        return {row[0].lower() for row in found}
+
+    def result_settings(self) -> Mapping[str, str]:
+        return {}
+
+    def settings(self, values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def columns(self, frame: DuckFrame) -> list[tuple[str, str]]:
+        described = self.connection.execute(f"DESCRIBE {frame.sql}").fetchall()
+        return [(row[0], spark_type(row[1])) for row in described]
+
+    def keep(self, frame: DuckFrame) -> Kept:
+        self._kept += 1
+        name = f"rv_kept_{self._kept}"
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {frame.sql}")
+        found = self.connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        return Kept(DuckFrame(f"SELECT * FROM {name}"), found[0][0])
+
+    def forget(self, kept: Iterable[Kept]) -> None:
+        for each in kept:
+            self.connection.execute(f"DROP TABLE IF EXISTS {each.frame.sql.split()[-1]}")
+
+    def difference(
+        self, fresh: DuckFrame, stored: DuckFrame, floats: Sequence[bool], most: int
+    ) -> tuple[list[tuple[tuple[Any, ...], int]], tuple[int, int] | None]:
+        found: Counter[tuple[Any, ...]] = Counter()
+        for frame, weight in ((fresh, 1), (stored, -1)):
+            for row in self.fetch(frame):
+                found[tuple(_plain(value) for value in row)] += weight
+        return [(row, weight) for row, weight in found.items() if weight], None
+
+    def small(self, rows: Iterable[Sequence[object]], schema: str) -> DuckFrame:
+        names = [part.split()[0] for part in re.split(r",\s*(?![^<]*>)", schema)]
+        listed = ", ".join(f"({', '.join(_literal(value) for value in row)})" for row in rows)
+        columns = ", ".join(self.quoted(name) for name in names)
+        if not listed:
+            return DuckFrame(f"SELECT {', '.join(f'NULL AS {self.quoted(name)}' for name in names)} WHERE false")
+        return DuckFrame(f"SELECT * FROM (VALUES {listed}) AS t({columns})")
+
+    def output(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
+        return self.connection.sql(frame.sql)
+
+    @contextlib.contextmanager
+    def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
+        try:
+            yield
+        except RollviewError:
+            raise
+        except duckdb.Error as error:
+            raise SqlError("DuckDB refuses this statement", why=str(error).split("\n")[0]) from error
+
+
+def translated(text: str) -> str:
+    """A query or an expression in Spark SQL as DuckDB writes it."""
+    try:
+        return in_dialect(sqlglot.parse_one(text, read="spark"), "duckdb").sql("duckdb")
+    except SqlglotError as error:
+        raise SqlSyntaxError("This SQL cannot be read", why=str(error).split("\n")[0]) from error
+
+
+@lru_cache(maxsize=1024)
+def spark_type(kind: str) -> str:
+    """A DuckDB type as Spark writes it."""
+    if kind == '"NULL"':
+        return "void"
+    return exp.DataType.build(kind, dialect="duckdb").sql("spark").lower().replace(", ", ",")
+
+
+def _literal(value: object) -> str:
+    literal: exp.Expr = exp.convert(value)
+    return literal.sql("duckdb")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.8e}")
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in value)
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value

@@ -1,0 +1,96 @@
+"""Laws over random histories: whatever the query and however its tables change, the view equals its query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from histories import History, history, shrunk
+from rollview import Rollview, connect
+
+Opened = Callable[[], Rollview]
+
+
+def on_duckdb() -> Rollview:
+    return connect("duckdb:")
+
+
+def started(rv: Rollview, case: History) -> Rollview:
+    for text in case.start:
+        rv.sql(text)
+    rv.create("v", case.view)
+    return rv
+
+
+def equal_after_every_refresh(case: History, opened: Opened) -> bool:
+    """Law 1: refresh equals recompute. Law 3: refreshing twice equals refreshing once."""
+    rv = started(opened(), case)
+    maintained = rv.catalog.get("v").always_full is None
+    for commit in case.commits:
+        for text in commit:
+            rv.sql(text)
+        done = rv.refresh("v")
+        if not rv.verify("v").ok or (maintained and done.strategy == "full"):
+            return False
+        if rv.refresh("v").strategy != "no_op":
+            return False
+    return True
+
+
+def equal_after_one_refresh(case: History, opened: Opened) -> bool:
+    """Law 2: one refresh over many commits equals a refresh after each."""
+    rv = started(opened(), case)
+    for commit in case.commits:
+        for text in commit:
+            rv.sql(text)
+    rv.refresh("v")
+    return rv.verify("v").ok
+
+
+def no_trace_of_what_was_undone(case: History, opened: Opened) -> bool:
+    """Law 4: a change and its inverse leave no trace, not even a hidden one."""
+    rv = started(opened(), case)
+    state, tables = rv.catalog.state("v"), rv.tables()
+    versions = {table: rv.store.version(table) for table in tables}
+    before = sorted(map(repr, rv.engine.output(rv.store.read(state)).fetchall()))
+    for commit in case.commits:
+        for text in commit:
+            rv.sql(text)
+    rv.refresh("v")
+    for table, version in versions.items():
+        rv.store.replace(table, rv.store.read(table, version))
+    rv.refresh("v")
+    return rv.verify("v").ok and before == sorted(map(repr, rv.engine.output(rv.store.read(state)).fetchall()))
+
+
+LAWS = [equal_after_every_refresh, equal_after_one_refresh, no_trace_of_what_was_undone]
+
+
+def keep(law: Callable[[History, Opened], bool], seed: int, opened: Opened = on_duckdb) -> None:
+    case = history(seed)
+    if not law(case, opened):
+        small = shrunk(case, lambda shorter: not law(shorter, opened))
+        pytest.fail(f"seed {seed}, {law.__name__}:\n{small.script()}")
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_laws_on_some_random_histories(law: Callable[[History, Opened], bool]) -> None:
+    for seed in range(50_000, 50_040):
+        keep(law, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 3000, 100))
+def test_laws_on_many_random_histories(start: int) -> None:
+    for seed in range(start, start + 100):
+        for law in LAWS:
+            keep(law, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_laws_on_spark(seed: int, opened: Callable[..., Rollview], tmp_path: Path) -> None:
+    number = iter(range(10_000))
+    keep(equal_after_every_refresh, 70_000 + seed, lambda: opened(folder=tmp_path / f"w{next(number)}"))
