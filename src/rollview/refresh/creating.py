@@ -113,7 +113,9 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
 def base_of(catalog: Catalog, table: str) -> BaseTable:
     """What a table or view looks like now."""
     columns = tuple(catalog.engine.columns(rows_of(catalog, table)))
-    return BaseTable(table, columns, key_of(catalog, table))
+    names = {name.casefold() for name, _ in columns}
+    key = key_of(catalog, table)
+    return BaseTable(table, columns, key if {name.casefold() for name in key} <= names else ())
 
 
 def key_of(catalog: Catalog, table: str) -> tuple[str, ...]:

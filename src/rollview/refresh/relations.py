@@ -26,22 +26,28 @@ def rows_of(catalog: Catalog, table: str, version: int | None = None) -> Frame:
 
 
 def base_rows(catalog: Catalog, base: BaseTable, version: int | None) -> Frame:
-    """The rows of a base table in the columns that it had when the view was made."""
+    """The rows of a base table in the columns that it had when the view was made, as far as they are still there."""
     frame = rows_of(catalog, base.name, version)
-    have = dict(catalog.engine.columns(frame))
-    if list(have.items()) == list(base.columns):
+    have = catalog.engine.columns(frame)
+    if have == list(base.columns):
         return frame
-    folded = {name.casefold(): (name, kind) for name, kind in have.items()}
+    now = {name.casefold(): (name, kind) for name, kind in have}
+    kept = [name for name, _ in base.columns if name.casefold() in now]
+    scan = _scan("t", [now[name.casefold()] for name in kept])
+    return catalog.engine.select(scan, {"t": frame}, kept)
+
+
+def check_columns(catalog: Catalog, base: BaseTable, used: Sequence[str], version: int) -> None:
+    """Raises SchemaChanged if a column that a view uses is gone or has another type."""
+    now = {name.casefold(): kind for name, kind in catalog.engine.columns(rows_of(catalog, base.name, version))}
     for name, kind in base.columns:
-        now = folded.get(name.casefold())
-        if now is None or now[1] != kind:
+        there = now.get(name.casefold())
+        if name in used and there != kind:
             raise SchemaChanged(
-                f"Column {name} of {base.name} {'is gone' if now is None else f'is now {now[1].upper()}'}",
-                why=f"the view was made when it was {kind.upper()}; the view is as it was",
+                f"Column {name} of {base.name} {'is gone' if there is None else f'is now {there.upper()}'}",
+                why=f"it was {kind.upper()} when the view was made, and the view uses it; the view is as it was",
                 todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
             )
-    scan = _scan("t", [(folded[name.casefold()][0], kind) for name, kind in base.columns])
-    return catalog.engine.select(scan, {"t": frame}, [name for name, _ in base.columns])
 
 
 def _scan(name: str, columns: Sequence[tuple[str, str]], version: str = "") -> Scan:

@@ -30,8 +30,8 @@ from rollview.parse.names import quote
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
-from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, key_of, write_whole
-from rollview.refresh.relations import base_rows, changes_of, newest, query_at, size
+from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.relations import base_rows, changes_of, check_columns, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
@@ -96,7 +96,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         return view.always_full
     if any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items()):
         return "table_replaced"
-    if any(key_of(catalog, table) != base.key for table, base in view.bases.items()):
+    if any(base_of(catalog, table).key != base.key for table, base in view.bases.items()):
         return "key_changed"
     state = compiled_view(catalog, view).state
     if state is None or (state.columns, state.on, state.show) != (
@@ -123,11 +123,13 @@ def _recomputed(
 
 
 def _over_tables_now(catalog: Catalog, view: View) -> View:
-    """The view over tables that were made anew: the columns that it knew, with the keys that they have now."""
+    """The view over tables that were made anew: of the columns that it knew those that are there, and the keys."""
     bases = {}
     for table, base in view.bases.items():
         now = base_of(catalog, table)
-        bases[table] = BaseTable(table, base.columns, now.key)
+        kinds = {name.casefold(): kind for name, kind in now.columns}
+        there = tuple((name, kinds[name.casefold()]) for name, _ in base.columns if name.casefold() in kinds)
+        bases[table] = BaseTable(table, there, now.key)
     return replace(view, bases=bases)
 
 
@@ -177,8 +179,8 @@ def _changes(
     for table, base in view.bases.items():
         after, upto = before.vector[table].version, target[table].version
         if after != upto:
-            base_rows(catalog, base, upto)  # raises SchemaChanged
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
+            check_columns(catalog, base, used, upto)
             change = catalog.engine.keep(changes_of(catalog, base, used, after, upto))
             kept.append(change)
             if change.rows:

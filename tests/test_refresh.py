@@ -1,0 +1,112 @@
+"""Every conformance view through all rounds of changes: equal to its query after every refresh, and how it got there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+
+import shop
+from rollview import Rollview, connect
+from rollview.refresh.results import REASONS
+
+VIEWS = [view for view in shop.views() if view.expect != "error"]
+INCREMENTAL = {"no_op", "append", "row_delta", "aggregate_merge", "group_recompute", "partition_recompute"}
+
+#: What is expected of some views that stand for others: all the strategies that their refreshes may take beside no_op.
+STRATEGIES = {
+    "filter_simple": {"append", "row_delta"},
+    "bag_of_duplicates": {"row_delta"},
+    "join_star_four": {"append", "row_delta"},
+    "left_join_chain": {"row_delta"},
+    "anti_not_in_nullable": {"append", "row_delta"},
+    "agg_count_sum": {"aggregate_merge"},
+    "agg_avg_decimal": {"aggregate_merge"},
+    "agg_double": {"group_recompute"},
+    "agg_min_max": {"aggregate_merge", "group_recompute"},
+    "agg_having": {"aggregate_merge"},
+    "agg_over_join": {"aggregate_merge"},
+    "agg_of_agg": {"aggregate_merge"},
+    "agg_count_distinct": {"group_recompute"},
+    "window_row_number": {"partition_recompute"},
+    "top_k_of_groups": {"aggregate_merge"},
+    "deep_mix": {"group_recompute"},
+}
+
+
+class Outcome:
+    """What became of one view: the strategies of its refreshes, and where it was not equal to its query."""
+
+    def __init__(self) -> None:
+        self.strategies: list[str] = []
+        self.reasons: set[str | None] = set()
+        self.wrong: list[str] = []
+
+
+def followed(rv: Rollview, views: list[shop.ShopView], rounds_per_refresh: int = 1) -> dict[str, Outcome]:
+    """Creates the views, goes through the rounds, refreshes and verifies."""
+    for sql in shop.schema():
+        rv.sql(sql)
+    for view in views:
+        rv.create(view.name, view.sql)
+    found = {view.name: Outcome() for view in views}
+    rounds = shop.rounds()
+    for first in range(0, len(rounds), rounds_per_refresh):
+        group = rounds[first : first + rounds_per_refresh]
+        for turn in group:
+            for sql in turn.statements:
+                rv.sql(sql)
+        for name, outcome in found.items():
+            result = rv.refresh(name)
+            outcome.strategies.append(result.strategy)
+            outcome.reasons.add(result.reason)
+            check = rv.verify(name)
+            if not check.ok:
+                outcome.wrong.append(f"{group[-1].name}: {result.strategy}, {check}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def on_duckdb() -> dict[str, Outcome]:
+    shop.need_shop()
+    return followed(connect("duckdb:"), VIEWS)
+
+
+def judged(view: shop.ShopView, outcome: Outcome) -> None:
+    assert outcome.wrong == []
+    if view.expect == "incremental":
+        assert set(outcome.strategies) <= INCREMENTAL
+        assert outcome.reasons == {None}
+        assert set(outcome.strategies) != {"no_op"}
+    else:
+        assert "full" in outcome.strategies
+        assert outcome.reasons <= {*REASONS, None}
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_every_view_follows_every_round_on_duckdb(on_duckdb: dict[str, Outcome], view: shop.ShopView) -> None:
+    judged(view, on_duckdb[view.name])
+    if view.name in STRATEGIES and view.name != "agg_avg_decimal":  # DuckDB's own mean of decimals is a float
+        assert set(on_duckdb[view.name].strategies) - {"no_op"} == STRATEGIES[view.name]
+
+
+def test_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> None:
+    """A sample that is another one every day."""
+    shop.need_shop()
+    chosen = [view for i, view in enumerate(VIEWS) if (i + date.today().toordinal()) % 14 == 0]
+    for name, outcome in followed(opened(), chosen, 5).items():
+        judged(next(view for view in VIEWS if view.name == name), outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["embedded", "delta"])
+def test_every_view_follows_the_rounds_on_spark(opened: Callable[..., Rollview], kind: str) -> None:
+    shop.need_shop()
+    wrong = {}
+    for name, outcome in followed(opened(kind), VIEWS, 5).items():
+        try:
+            judged(next(view for view in VIEWS if view.name == name), outcome)
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert wrong == {}
