@@ -39,6 +39,7 @@ from rollview.refresh.explain import explain_view
 from rollview.refresh.relations import rows_of
 from rollview.refresh.results import RefreshResult, Verification, ViewStatus
 from rollview.refresh.running import drop_view, refresh_view, status
+from rollview.refresh.together import refresh_all, refresh_upstream
 from rollview.refresh.verify import verify_view
 from rollview.refresh.views import STATE_PREFIX, Catalog
 from rollview.store.delta import DeltaStore
@@ -218,9 +219,15 @@ class Rollview:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
         self._trusted |= {function.lower() for function in functions}
 
-    def refresh(self, name: str, *, full: bool = False) -> RefreshResult:
-        """Brings a view to the newest versions of its base tables."""
+    def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
+        """Brings a view to the newest versions of its base tables; with ``upstream``, the views that it reads first."""
+        if upstream:
+            return refresh_upstream(self.catalog, self._name(name), full=full)[-1]
         return refresh_view(self.catalog, self._name(name), full=full)
+
+    def refresh_all(self, *, full: bool = False) -> list[RefreshResult]:
+        """Refreshes every view, upstream views first, all to the versions that the base tables have now."""
+        return refresh_all(self.catalog, full=full)
 
     def table(self, name: str, version: int | None = None) -> DataFrame:
         """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""

@@ -146,15 +146,18 @@ def refresh(
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring views to the newest versions of their base tables."""
+    """Bring views to the newest versions of their base tables; without names, all of them to one and the same."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         rv = _open(screen, warehouse, store)
-        results = []
+        if not views:
+            with screen.busy("refreshing all views"):
+                return _show_results(screen, rv.refresh_all(full=full))
+        results: list[RefreshResult] = []
         for name in _in_order(rv, _names(rv, views)):
             with screen.busy(f"refreshing {name}"):
                 results.append(rv.refresh(name, full=full))
-        _show_results(screen, results)
+        return _show_results(screen, results)
 
 
 def _in_order(rv: Rollview, names: list[str]) -> list[str]:

@@ -40,6 +40,8 @@ from rollview.plan.nodes import (
     Scan,
     UnionAll,
     Window,
+    show,
+    show_plan,
 )
 
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
@@ -63,6 +65,17 @@ class Script:
     append: bool = False
     combine: Mapping[str, Expr] = field(default_factory=dict)
     gone: Expr | None = None
+
+
+def show_script(script: Script) -> list[str]:
+    """The steps in order, each with its plan, and what is done with the rows of the last one."""
+    lines = []
+    for step in script.steps:
+        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
+    how = "appended to the state" if script.append else "merged into the state on its key"
+    lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
+    lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
+    return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 
 
 def refresh_script(

@@ -37,6 +37,7 @@ class DuckEngine:
 
     dialect = "duckdb"
     exact = False
+    parallel = False
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -88,6 +89,9 @@ class DuckEngine:
     def result_settings(self) -> Mapping[str, str]:
         return {}
 
+    def has_settings(self, values: Mapping[str, str]) -> bool:
+        return True
+
     def settings(self, values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 
@@ -99,8 +103,8 @@ class DuckEngine:
         self._kept += 1
         name = f"rv_kept_{self._kept}"
         self.connection.execute(f"CREATE TEMP TABLE {name} AS {frame.sql}")
-        found = self.connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-        return Kept(DuckFrame(f"SELECT * FROM {name}"), found[0][0])
+        local = self.connection.sql(f"SELECT * FROM {name}").to_arrow_table()
+        return Kept(DuckFrame(f"SELECT * FROM {name}"), local.num_rows, local)
 
     def forget(self, kept: Iterable[Kept]) -> None:
         for each in kept:

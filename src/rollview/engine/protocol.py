@@ -34,10 +34,12 @@ def relation_name(scan: Scan) -> str:
 
 
 class Engine(Protocol):
-    """Runs plans and queries. Where types are ``exact``, a printed plan has the very types of the text it is from."""
+    """Runs plans and queries. Where types are ``exact``, a printed plan has the very types of the text it is from;
+    ``parallel`` says whether several may run at a time."""
 
     dialect: str
     exact: bool
+    parallel: bool
 
     def select(self, plan: Node, frames: Mapping[str, Frame], labels: Sequence[str] | None = None) -> Frame:
         """The rows of a plan over frames by ``relation_name``, under these names or the plan's own labels."""
@@ -65,6 +67,9 @@ class Engine(Protocol):
 
     def result_settings(self) -> Mapping[str, str]:
         """The settings of the session that change what a query returns."""
+
+    def has_settings(self, values: Mapping[str, str]) -> bool:
+        """Whether the session has these settings now."""
 
     def settings(self, values: Mapping[str, str]) -> AbstractContextManager[None]:
         """Settings that hold inside the block only."""

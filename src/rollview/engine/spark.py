@@ -169,6 +169,7 @@ class SparkEngine:
 
     dialect = "spark"
     exact = True
+    parallel = True
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -210,18 +211,20 @@ class SparkEngine:
     def result_settings(self) -> Mapping[str, str]:
         return {name: self.spark.conf.get(name, default) or default for name, default in _RESULT_SETTINGS.items()}
 
+    def has_settings(self, values: Mapping[str, str]) -> bool:
+        return all(self.spark.conf.get(name, None) == value for name, value in values.items())
+
     def settings(self, values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
-        return settings(self.spark, values)
+        return contextlib.nullcontext() if self.has_settings(values) else settings(self.spark, values)
 
     def columns(self, frame: DataFrame) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
     def keep(self, frame: DataFrame) -> Kept:
-        stored = frame.persist()
-        local = stored.limit(_LOCAL_ROWS + 1).toArrow()
+        local = frame.limit(_LOCAL_ROWS + 1).toArrow()
         if local.num_rows > _LOCAL_ROWS:
+            stored = frame.persist()
             return Kept(stored, stored.count())
-        stored.unpersist()
         rows = self.spark.createDataFrame(local, schema=frame.schema)
         return Kept(rows.hint("broadcast"), local.num_rows, local)
 

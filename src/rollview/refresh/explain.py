@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from rollview.compile.script import refresh_script
+from rollview.compile.script import refresh_script, show_script
 from rollview.compile.view import TIME_DEPENDENT
-from rollview.delta.deriving import Step
 from rollview.parse.view_statements import Policy
-from rollview.plan.nodes import show_plan
 from rollview.refresh.creating import compiled_view
 from rollview.refresh.results import NO_OP, REASONS
 from rollview.refresh.running import status
@@ -63,8 +61,5 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
     if found.state is not None and view.always_full is None:
         script = refresh_script(found.state, view.tables)
         if script is not None:
-            lines.append(f"  refresh: {script.strategy}")
-            for step in (*script.steps, Step("rows", script.rows, "what is written")):
-                lines.append(f"    {step.name}: {step.what}")
-                lines += [f"      {line}" for line in show_plan(step.plan).splitlines()]
+            lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in show_script(script))]
     return lines

@@ -120,10 +120,10 @@ def _difference(columns: Sequence[tuple[str, str]]) -> Node:
     return consolidated(both)
 
 
-def newest(catalog: Catalog, view: View) -> dict[str, Identity]:
-    """The vector of the newest versions: what a refresh that starts now goes to."""
+def newest(catalog: Catalog, view: View, fixed: Mapping[str, Identity]) -> dict[str, Identity]:
+    """The vector of the newest versions: what a refresh that starts now goes to, but for versions that are fixed."""
     try:
-        return {table: catalog.identity(table) for table in view.tables}
+        return {table: fixed.get(table) or catalog.identity(table) for table in view.tables}
     except TableNotFound as error:
         versions = catalog.reflected(view).versions()
         shown = ", ".join(f"{table} at version {version}" for table, version in versions.items())

@@ -10,6 +10,17 @@ from rollview.refresh.views import Vector
 
 NO_OP, FULL = "no_op", "full"
 
+#: What a refresh does.
+STRATEGIES = {
+    NO_OP: "nothing has changed since the last refresh",
+    "append": "new rows were appended",
+    "row_delta": "the rows that differ were merged",
+    "aggregate_merge": "changes were added to the touched groups",
+    "group_recompute": "the touched groups were computed again",
+    "partition_recompute": "the touched window partitions were computed again",
+    FULL: "the whole query was computed",
+}
+
 #: Why a refresh recomputed the whole view: a code for programs, a sentence for people.
 REASONS = {
     "created": "the view is new",
@@ -43,8 +54,8 @@ class RefreshResult:
 
     @property
     def explanation(self) -> str:
-        """The reason as a sentence."""
-        return REASONS.get(self.reason or "", "nothing has changed since the last refresh")
+        """The reason, or what the strategy does, as a sentence."""
+        return REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
 
 
 @dataclass(frozen=True)

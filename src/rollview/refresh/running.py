@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rollview.compile.script import Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP
+from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.errors import (
@@ -39,12 +40,14 @@ from rollview.store.protocol import Identity, Stamp
 _TRIES = 5
 
 
-def refresh_view(catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
-    """Brings a view to the newest versions of its base tables."""
+def refresh_view(
+    catalog: Catalog, name: str, *, full: bool = False, fixed: Mapping[str, Identity] | None = None
+) -> RefreshResult:
+    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``."""
     begin = time.monotonic()
     for _ in range(_TRIES):
         view = catalog.get(name)
-        before, target = catalog.reflected(view), newest(catalog, view)
+        before, target = catalog.reflected(view), newest(catalog, view, fixed or {})
         if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
             versions = before.versions()
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
@@ -212,6 +215,11 @@ def _rows(
 ) -> Frame:
     """The rows that the script writes: its steps in order, then the last SELECT."""
     frames: dict[str, Frame] = {}
+    local = {f"{table} {CHANGE}": change.local for table, change in changes.items()}
+
+    def known(scan: Scan, column: str) -> Sequence[object] | None:
+        rows = local.get(relation_name(scan))
+        return None if rows is None else rows.column(column).unique().to_pylist()
 
     def provide(plan: Node) -> None:
         for node in plan.walk():
@@ -226,11 +234,11 @@ def _rows(
     for step in script.steps:
         provide(step.plan)
         names = [column.name for column in step.plan.columns]
-        done = catalog.engine.keep(catalog.engine.select(step.plan, frames, names))
+        done = catalog.engine.keep(catalog.engine.select(literal_keys(step.plan, known), frames, names))
         kept.append(done)
-        frames[f"{step.name} {STEP}"] = done.frame
+        frames[f"{step.name} {STEP}"], local[f"{step.name} {STEP}"] = done.frame, done.local
     provide(script.rows)
-    return catalog.engine.select(script.rows, frames)
+    return catalog.engine.select(literal_keys(script.rows, known), frames)
 
 
 @contextlib.contextmanager

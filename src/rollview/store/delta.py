@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -54,6 +55,8 @@ from rollview.store.rows import (
     sql_type,
 )
 from rollview.store.statements import merge_edits, update_edits
+
+_WRITING = threading.RLock()
 
 
 class ChangeFeedOff(UserWarning):
@@ -188,13 +191,14 @@ class DeltaStore(DeltaNames):
 
     @contextlib.contextmanager
     def _stamped(self, stamp: Stamp) -> Iterator[None]:
+        """What Delta takes into a commit are settings of the session, so one thread writes at a time."""
         values = {}
         if stamp.metadata:
             values["spark.databricks.delta.commitInfo.userMetadata"] = json.dumps(stamp.metadata, sort_keys=True)
         if stamp.application is not None:
             values["spark.databricks.delta.write.txnAppId"] = stamp.application
             values["spark.databricks.delta.write.txnVersion"] = str(stamp.sequence)
-        with settings(self.spark, values):
+        with _WRITING, settings(self.spark, values):
             yield
 
     def create(

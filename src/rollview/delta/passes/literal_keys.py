@@ -1,0 +1,109 @@
+"""A small set of touched keys becomes literal predicates, so that file statistics skip what cannot match.
+
+Before: ``join inner a = b (scan orders change, scan items new)``, when the changes hold a ∈ {3, 7}.
+After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan items new)``.
+Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, and not where
+the values are not at hand. Of no keys at all nothing is read.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from rollview.delta.deriving import CHANGE, STEP
+from rollview.plan.expressions import Expr, conjuncts, ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    FULL,
+    INNER,
+    SEMI,
+    Distinct,
+    Filter,
+    Join,
+    MultiJoin,
+    Node,
+    Project,
+    Scan,
+)
+from rollview.plan.normalising import apply_rule
+
+#: The distinct values of a column of an earlier step or of a table's changes, if they are at hand.
+Known = Callable[[Scan, str], Sequence[object] | None]
+
+#: So many keys are listed; of more, the range is given.
+_LISTED = 200
+
+
+def literal_keys(plan: Node, known: Known) -> Node:
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, Join | MultiJoin) or (isinstance(node, Join) and node.kind == FULL):
+            return None
+        kind = node.kind if isinstance(node, Join) else INNER
+        parts = list(node.inputs)
+        conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
+        for condition in conditions:
+            if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
+                continue
+            for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
+                if isinstance(mine, exp.Column) and isinstance(theirs, exp.Column):
+                    _narrow(parts, node.inputs, kind, mine.name, theirs.name, isinstance(condition, exp.EQ), known)
+        return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
+
+    return apply_rule(plan, rule)
+
+
+def _narrow(
+    parts: list[Node], inputs: Sequence[Node], kind: str, mine: str, theirs: str, strict: bool, known: Known
+) -> None:
+    """Filters the input that has one column by the values that another input's column can have."""
+    giver = next((part for part in inputs if mine in part.names), None)
+    place = next((i for i, part in enumerate(inputs) if theirs in part.names), None)
+    if giver is None or place is None or giver is inputs[place]:
+        return
+    if place == 0 and kind not in (INNER, CROSS, SEMI):
+        return  # rows of the kept side stay, whatever they match
+    if kind == ANTI and place == 0:
+        return
+    values = _values(giver, mine, known)
+    if values is None or _values(inputs[place], theirs, known) is not None:
+        return
+    test = predicate(theirs, values, strict)
+    if test is not None:
+        parts[place] = Filter(parts[place], test)
+
+
+def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
+    """The values that a column can have, if they come from rows at hand."""
+    if isinstance(node, Filter | Distinct):
+        return _values(node.inputs[0], name, known)
+    if isinstance(node, Project):
+        value = next(item.value for item in node.output if item.column.name == name)
+        return _values(node.input, value.name, known) if isinstance(value, exp.Column) else None
+    if isinstance(node, Scan) and node.version in (STEP, CHANGE):
+        return known(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
+    return None
+
+
+def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | None:
+    """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
+    there = {value for value in values if value is not None}
+    null = not strict and len(there) < len(values)
+    if not all(isinstance(value, int | str | datetime.date) and not isinstance(value, bool | datetime.datetime)
+               for value in there):  # fmt: skip
+        return None
+    tests: list[Expr] = []
+    if there:
+        ordered = sorted(there)  # type: ignore[type-var]
+        if len(ordered) <= _LISTED:
+            tests.append(exp.In(this=ref(column), expressions=[exp.convert(value) for value in ordered]))
+        else:
+            tests.append(exp.Between(this=ref(column), low=exp.convert(ordered[0]), high=exp.convert(ordered[-1])))
+    if null:
+        tests.append(exp.Is(this=ref(column), expression=exp.null()))
+    if not tests:
+        return exp.false()
+    return tests[0] if len(tests) == 1 else exp.Or(this=exp.Paren(this=tests[0]), expression=tests[1])
