@@ -66,7 +66,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         _check_output(statement.query, catalog.engine.columns(frame))
         view, rows = defined(catalog, view, vector, frame)
         _check_policy(view)
-        if old is not None and view.fingerprint is not None and old.fingerprint == view.fingerprint:
+        if old is not None and view.fingerprint is not None and _same_rows(old, view):
             _redefine(catalog, old, view)
             versions = catalog.reflected(old).versions()
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
@@ -280,6 +280,12 @@ def write_whole(
 def is_ours(commit: Commit, stamp: Stamp) -> bool:
     """Whether the newest commit is the one just asked for, and not another session's with the same sequence number."""
     return bool(commit.metadata.get(RUN) == stamp.metadata[RUN])
+
+
+def _same_rows(old: View, new: View) -> bool:
+    """Whether the stored rows of one definition are those of another, too."""
+    a, b = old.layout, new.layout
+    return (old.fingerprint, a.kind, a.columns, a.on, a.types) == (new.fingerprint, b.kind, b.columns, b.on, b.types)
 
 
 def _redefine(catalog: Catalog, old: View, new: View) -> None:

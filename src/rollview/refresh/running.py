@@ -51,7 +51,7 @@ def refresh_view(
         if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
             versions = before.versions()
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
-        with catalog.engine.settings(view.settings), _schema_errors(view):
+        with catalog.engine.settings(view.settings):
             done = _refreshed(catalog, view, before, target, full)
         if done is not None:
             versions = {table: identity.version for table, identity in target.items()}
@@ -118,8 +118,9 @@ def _recomputed(
     old = view
     if reason in ("table_replaced", "key_changed", "layout_changed"):
         view = _over_tables_now(catalog, view)
-    frame = query_at(catalog, view, target)
-    _check_same_columns(view, catalog.engine.columns(frame))
+    with _schema_errors(view):
+        frame = query_at(catalog, view, target)
+        _check_same_columns(view, catalog.engine.columns(frame))
     view, rows = defined(catalog, view, target, frame)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
     return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)

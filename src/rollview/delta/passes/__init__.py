@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rollview.delta.deriving import Step
+from rollview.delta.passes.delta_first import delta_first
 from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
 from rollview.plan.nodes import Node
@@ -16,7 +17,7 @@ from rollview.plan.normalising.prune_columns import prune_columns
 #: A pass looks at the plan of one step.
 Pass = Callable[[Node], Node]
 
-PASSES: tuple[Pass, ...] = (restrict_partners, push_restrictions, prune_columns)
+PASSES: tuple[Pass, ...] = (delta_first, restrict_partners, push_restrictions, prune_columns)
 
 
 def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Step]:
