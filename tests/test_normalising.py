@@ -57,7 +57,7 @@ def test_push_filters_into_a_join_and_below_a_projection() -> None:
 @pytest.mark.parametrize(
     ("sql", "kept"),
     [
-        ("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE u.b = 1", "filter t1_b = 1"),
+        ("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE u.b IS NULL", "filter t1_b IS NULL"),
         ("SELECT k, n FROM (SELECT k, count(*) AS n FROM w GROUP BY k) q WHERE n > 1", "filter t1_count > 1"),
         (
             "SELECT k, n FROM (SELECT k, rank() OVER (PARTITION BY a ORDER BY k) AS n FROM r) q WHERE k > 1",
@@ -95,6 +95,19 @@ def test_infer_predicates_across_an_equality_but_not_onto_kept_rows() -> None:
     )
     assert [line.strip() for line in anti if "filter" in line] == ["filter t1_a = 3"]
     assert shown("SELECT r.k FROM r FULL JOIN u ON r.a = u.a", infer_predicates)[1].strip() == "join full t0_a = t1_a"
+
+
+def test_outer_to_inner_but_not_where_null_may_pass() -> None:
+    def kinds(sql: str) -> list[str]:
+        lines = shown(sql, *RULES, *RULES, *RULES)
+        return [line.split()[1] for line in lines if line.strip().startswith("join")]
+
+    assert kinds("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE u.b > 1") == ["inner"]
+    assert kinds("SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE u.b + r.b IN (1, 2)") == ["inner"]
+    assert kinds("SELECT r.k FROM r FULL JOIN u ON r.a = u.a WHERE r.b = 2") == ["left"]
+    assert kinds("SELECT r.k FROM r FULL JOIN u ON r.a = u.a WHERE r.b = u.b") == ["inner"]
+    for kept in ("u.b IS NULL", "coalesce(u.b, 2) > 1", "u.b <=> r.b", "NOT (u.b IN (1))", "u.b = 1 OR r.b = 1"):
+        assert kinds(f"SELECT r.k FROM r LEFT JOIN u ON r.a = u.a WHERE {kept}") == ["left"], kept
 
 
 def test_merge_projects_but_not_where_work_would_be_repeated() -> None:

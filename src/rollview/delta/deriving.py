@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, ref
-from rollview.plan.nodes import SEMI, Column, Computed, Distinct, Join, Node, Project, Scan
+from rollview.plan.nodes import SEMI, Column, Computed, Distinct, Filter, Join, Node, Project, Scan
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
 
@@ -90,6 +90,16 @@ class Deriving:
         self.steps.append(Step(name, plan, what))
         return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)
 
+    def settle(self, *plans: Node) -> None:
+        """Computes the deltas of these plans once, for all that read them."""
+        for plan in plans:
+            delta = self.delta(plan)
+            self._deltas[plan] = None if delta is None else self.at_hand(delta)
+
+    def at_hand(self, delta: Node) -> Node:
+        """A delta that several terms read, or that others are restricted by, computed once."""
+        return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read")
+
     def keys(self, delta: Node, values: Sequence[Expr]) -> Keys:
         """The distinct values of some expressions over a delta."""
         columns = []
@@ -101,6 +111,13 @@ class Deriving:
         plan = Distinct(Project(delta, tuple(columns)))
         pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
         return Keys(plan, pairs)
+
+
+def cheap(plan: Node) -> bool:
+    """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
+    if isinstance(plan, Filter | Project):
+        return cheap(plan.input)
+    return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
 
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:

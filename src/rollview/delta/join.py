@@ -2,14 +2,15 @@
 
     Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ⁿᵉʷ ⋈ … ⋈ Rᵢ₋₁ⁿᵉʷ ⋈ ΔRᵢ ⋈ Rᵢ₊₁ᵒˡᵈ ⋈ … ⋈ Rₙᵒˡᵈ
 
-n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition.
+n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition. A delta that meets more than
+plain tables is computed first: what it meets is then needed for its values only.
 """
 
 from __future__ import annotations
 
 from rollview.delta.deriving import Deriving
 from rollview.delta.weights import together
-from rollview.plan.nodes import Join, MultiJoin, Node
+from rollview.plan.nodes import Filter, Join, MultiJoin, Node, Project, Scan
 
 
 def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
@@ -22,7 +23,14 @@ def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
     for place, part in enumerate(node.inputs):
         delta = deriving.delta(part)
         if delta is not None:
+            if not all(plain(other) for other in node.inputs if other is not part):
+                delta = deriving.at_hand(delta)
             before = [deriving.new(other) for other in node.inputs[:place]]
             after = [deriving.old(other) for other in node.inputs[place + 1 :]]
             terms.append(node.with_inputs([*before, delta, *after]))
     return together(terms, node.columns)
+
+
+def plain(node: Node) -> bool:
+    """Whether an input is just a table, or some of its rows and columns."""
+    return plain(node.input) if isinstance(node, Filter | Project) else isinstance(node, Scan)

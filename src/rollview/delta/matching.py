@@ -21,6 +21,7 @@ def matching_delta(node: Join, deriving: Deriving) -> Node | None:
     left, right = deriving.delta(node.left), deriving.delta(node.right)
     terms: list[Node | None] = []
     if left is not None:
+        left = deriving.at_hand(left)
         terms.append(node.with_inputs([left, deriving.new(node.right)]))
     if right is not None:
         met = touched(node, deriving, right)
@@ -31,7 +32,7 @@ def matching_delta(node: Join, deriving: Deriving) -> Node | None:
 
 def touched(node: Join, deriving: Deriving, right: Node) -> Node:
     """The old left rows that a changed right row meets, as a delta."""
-    rows = Join(SEMI, deriving.old(node.left), right, meeting(node))
+    rows = Join(SEMI, deriving.old(node.left), deriving.at_hand(right), meeting(node))
     return deriving.step("touched", weighted(rows, 1), "rows whose match may have changed")
 
 

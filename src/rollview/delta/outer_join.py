@@ -20,6 +20,7 @@ from rollview.plan.nodes import ANTI, FULL, INNER, LEFT, Computed, Filter, Join,
 
 def outer_delta(node: Join, deriving: Deriving) -> Node | None:
     inner = Join(INNER, node.left, node.right, node.condition)
+    deriving.settle(node.left, node.right)  # each delta is read by several terms
     terms = [inner_delta(inner, deriving), _padded(node.left, node.right, node, deriving)]
     if node.kind == FULL:
         terms.append(_padded(node.right, node.left, node, deriving))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rollview.delta.deriving import Step
+from rollview.delta.deriving import STEP, Step
 from rollview.delta.passes.delta_first import delta_first
 from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
-from rollview.plan.nodes import Node
+from rollview.plan.nodes import Node, Scan, exactly
 from rollview.plan.normalising.prune_columns import prune_columns
 
 #: A pass looks at the plan of one step.
@@ -28,4 +28,18 @@ def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Ste
         for each in passes:
             plan = each(plan)
         found.append(Step(step.name, plan, step.what))
-    return found
+    return _needed(found) if prune_columns in passes else found
+
+
+def _needed(steps: Sequence[Step]) -> list[Step]:
+    """The steps with just the columns that later ones read; all those of the last."""
+    used: dict[str, set[str]] = {steps[-1].name: set(steps[-1].plan.names)}
+    found: list[Step] = []
+    for step in reversed(steps):
+        wanted = [column for column in step.plan.columns if column.name in used.get(step.name, set())]
+        plan = prune_columns(exactly(step.plan, wanted)) if wanted else step.plan
+        for node in plan.walk():
+            if isinstance(node, Scan) and node.version == STEP:
+                used.setdefault(node.table, set()).update(node.sources)
+        found.append(Step(step.name, plan, step.what))
+    return found[::-1]

@@ -2,7 +2,8 @@
 
 Before: ``join semi city <=> k1 (aggregate by city over join inner (orders, customers), keys)``.
 After: ``aggregate by city over join inner (orders, join semi city <=> k1 (customers, keys))``.
-Through a join it reaches every input that an equality ties to the key. Not through a limit, a full join, or a window on
+Through a join it reaches every input that an equality ties to the key; not from the padded side of an outer join to the
+other. Not through a limit, a full join, or a window on
 other columns than those it partitions by: there rows with other keys decide, too, and the restriction stays above.
 """
 
@@ -122,20 +123,19 @@ def _through_join(node: Join | MultiJoin, pairs: Sequence[Pair], keys: Node) -> 
     kind = node.kind if isinstance(node, Join) else INNER
     if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
         return restricted(node, pairs, keys)
-    deciding = node.inputs if kind in (INNER, CROSS) else node.inputs[:1]
+    inner = kind in (INNER, CROSS)
+    deciding = node.inputs if inner else node.inputs[:1]
+    # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
+    telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
     equal = _equalities(node)
     sides = []
     whole = False
     for place, side in enumerate(node.inputs):
-        own = [(v, k) for v, k in pairs if names_in(v) and names_in(v) <= side.names]
-        if place < len(deciding):
-            whole = whole or len(own) == len(pairs)
-            tied = _tied(side, pairs, equal)
-        else:  # a right side whose rows only answer: those that an equality ties to a key
-            own, tied = [], _tied(side, pairs, equal)
+        own = [(v, k) for v, k in pairs if place < len(deciding) and names_in(v) and names_in(v) <= side.names]
+        whole = whole or len(own) == len(pairs)
+        tied = _tied(side, telling, equal) if inner or place > 0 else []
         have = {k for _, k in own}
-        mine = [*own, *((v, k) for v, k in tied if k not in have)]
-        sides.append(_pushed(side, mine, keys))
+        sides.append(_pushed(side, [*own, *((v, k) for v, k in tied if k not in have)], keys))
     joined = node.with_inputs(sides)
     return joined if whole else restricted(joined, pairs, keys)
 

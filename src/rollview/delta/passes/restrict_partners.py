@@ -2,20 +2,19 @@
 
 Before: ``join inner a = b (delta, aggregate by b over orders)``.
 After: ``join inner a = b (delta, join semi b <=> k1 (aggregate by b over orders, distinct a of the delta))``.
-The restriction then moves down to the scans. Not for an input of an inner join that is a plain scan: the join itself
-does as much; and not where no equality ties the two.
+The restriction then moves down to the scans. So does that of the left side of a semi join with a delta. Not for an
+input of an inner join that is a plain scan: the join itself does as much; and not where no equality ties the two.
 """
 
 from __future__ import annotations
 
 from itertools import count
 
-from sqlglot import exp
-
-from rollview.delta.deriving import CHANGE, STEP
+from rollview.delta.deriving import cheap
+from rollview.delta.join import plain
 from rollview.delta.passes.push_restrictions import restricted
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import Expr, conjuncts, names_in
+from rollview.plan.expressions import Expr, conjuncts, equality, names_in
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -27,12 +26,10 @@ from rollview.plan.nodes import (
     Column,
     Computed,
     Distinct,
-    Filter,
     Join,
     MultiJoin,
     Node,
     Project,
-    Scan,
 )
 from rollview.plan.normalising import apply_rule
 
@@ -47,12 +44,12 @@ def restrict_partners(plan: Node) -> Node:
         if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
             return None
         place = next((i for i, part in enumerate(node.inputs) if WEIGHT.name in part.names), None)
-        if place is None or not _cheap(node.inputs[place]) or (place > 0 and kind not in (INNER, CROSS)):
+        if place is None or not cheap(node.inputs[place]) or (place > 0 and kind not in (INNER, CROSS, SEMI)):
             return None
         delta = node.inputs[place]
         parts = list(node.inputs)
         for i, part in enumerate(parts):
-            if i != place and (kind not in (INNER, CROSS) or not _plain(part)):
+            if i != place and (kind not in (INNER, CROSS) or not plain(part)):
                 parts[i] = _near(part, delta, node, numbers)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
@@ -60,28 +57,26 @@ def restrict_partners(plan: Node) -> Node:
 
 
 def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) -> Node:
-    """The rows of a partner that an equality ties to the delta's."""
+    """The rows of a partner that an equality ties to the delta's, directly or through other inputs."""
     conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
     keys: list[Computed] = []
     pairs: list[tuple[Expr, str]] = []
-    for condition in conditions:
-        if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
-            continue
-        for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
-            if names_in(mine) and names_in(theirs) and names_in(mine) <= delta.names and names_in(theirs) <= part.names:
-                name = f"k{next(numbers)}"
-                keys.append(Computed(Column(name, name), mine.copy()))
-                pairs.append((theirs, name))
-                break
+    for mine, theirs in _tied([sides for c in conditions if (sides := equality(c)) is not None]):
+        if names_in(mine) and names_in(theirs) and names_in(mine) <= delta.names and names_in(theirs) <= part.names:
+            if any(value == theirs for value, _ in pairs):
+                continue
+            name = f"k{next(numbers)}"
+            keys.append(Computed(Column(name, name), mine.copy()))
+            pairs.append((theirs, name))
     return part if not pairs else restricted(part, pairs, Distinct(Project(delta, tuple(keys))))
 
 
-def _cheap(node: Node) -> bool:
-    """Whether the delta is at hand: computed by an earlier step, or read as it is."""
-    if isinstance(node, Filter | Project):
-        return _cheap(node.input)
-    return isinstance(node, Scan) and node.version in (STEP, CHANGE)
-
-
-def _plain(node: Node) -> bool:
-    return _plain(node.input) if isinstance(node, Filter | Project) else isinstance(node, Scan)
+def _tied(equal: list[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]]:
+    """All pairs of expressions that equalities make equal: a = b and b = c, so a = c."""
+    groups: list[list[Expr]] = []
+    for a, b in equal:
+        touching = [group for group in groups if a in group or b in group]
+        merged = [value for group in touching for value in group]
+        merged += [value for value in (a, b) if value not in merged]
+        groups = [group for group in groups if group not in touching] + [merged]
+    return [(a, b) for group in groups for a in group for b in group if a != b]

@@ -14,6 +14,7 @@ from rollview.plan.normalising.flatten_joins import flatten_joins
 from rollview.plan.normalising.infer_predicates import infer_predicates
 from rollview.plan.normalising.merge_filters import merge_filters
 from rollview.plan.normalising.merge_projects import merge_projects
+from rollview.plan.normalising.outer_to_inner import outer_to_inner
 from rollview.plan.normalising.prune_columns import prune_columns
 from rollview.plan.normalising.push_filters import push_filters
 from rollview.plan.normalising.right_to_left import right_to_left
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     right_to_left,
     expand_grouping_sets,
     merge_filters,
+    outer_to_inner,
     push_filters,
     infer_predicates,
     merge_projects,

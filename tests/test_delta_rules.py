@@ -1,0 +1,111 @@
+"""The delta of every operator, and the passes over delta plans: old rows plus delta are the new rows, with and without them.
+
+Here nothing is stored: the three relations of each table are tables of DuckDB, and plans run over them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+import duck
+import generate
+from histories import Writer
+from rollview.compile.printing import print_plan
+from rollview.compile.view import compile_view
+from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
+from rollview.delta.passes import PASSES, Pass, improved
+from rollview.delta.weights import WEIGHT
+from rollview.plan.nodes import Node, Scan, show_plan
+
+Rows = Counter[tuple[Any, ...]]
+
+
+def relation(scan: Scan) -> str:
+    return {OLD: f"old_{scan.table}", CHANGE: f"change_{scan.table}"}.get(scan.version, scan.table)
+
+
+def rows_of(db: duckdb.DuckDBPyConnection, plan: Node, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    picked = [column.name for column in plan.columns]
+    found = db.execute(print_plan(plan, "duckdb", picked, relation)).fetchall()
+    return [tuple(row[picked.index(name)] for name in names) for row in found]
+
+
+def changed_tables(db: duckdb.DuckDBPyConnection, statements: Sequence[str]) -> list[str]:
+    """Runs statements, with the tables before and their changes beside them; tells which tables changed."""
+    for table in generate.TABLES:
+        db.execute(f"CREATE OR REPLACE TABLE old_{table} AS FROM {table}")
+    for text in statements:
+        duck.execute_spark_sql(db, text)
+    changed = []
+    for table in generate.TABLES:
+        db.execute(
+            f"CREATE OR REPLACE TABLE change_{table} AS SELECT *, 1::BIGINT AS __w FROM (FROM {table} EXCEPT ALL FROM old_{table}) "
+            f"UNION ALL SELECT *, -1::BIGINT FROM (FROM old_{table} EXCEPT ALL FROM {table})"
+        )
+        if db.execute(f"SELECT 1 FROM change_{table} LIMIT 1").fetchall():
+            changed.append(table)
+    return changed
+
+
+def after_delta(
+    db: duckdb.DuckDBPyConnection, plan: Node, before: Rows, changed: Sequence[str], passes: Sequence[Pass]
+) -> Rows:
+    deriving = Deriving(changed)
+    delta = deriving.delta(plan)
+    if delta is None:
+        return before
+    *steps, last = improved([*deriving.steps, Step("rows", delta, "")], passes)
+    for step in steps:
+        names = [column.name for column in step.plan.columns]
+        db.execute(f'CREATE OR REPLACE TEMP TABLE "{step.name}" AS {print_plan(step.plan, "duckdb", names, relation)}')
+    found = Counter(before)
+    for row in rows_of(db, last.plan, [*(c.name for c in plan.columns), WEIGHT.name]):
+        found[row[:-1]] += row[-1]
+    return Counter({row: n for row, n in found.items() if n})
+
+
+def check(seed: int, choices: Sequence[Sequence[Pass]]) -> None:
+    rng = random.Random(seed)
+    db = duckdb.connect()
+    generate.fill(db, rng)
+    sql = generate.Generator(rng).query()
+    plan = compile_view(sql, duck.finder(generate.TABLES)).keyed.plan
+    names = [column.name for column in plan.columns]
+    writer = Writer(rng)
+    for table in generate.TABLES.values():
+        if table.key:
+            writer.keys[table.name] = set(db.execute(f"SELECT {', '.join(table.key)} FROM {table.name}").fetchall())
+    for _ in range(2):
+        before = Counter(rows_of(db, _now(plan), names))
+        statements = [text for text in (writer.statement() for _ in range(rng.randrange(1, 5))) if text is not None]
+        changed = changed_tables(db, statements)
+        after = Counter(rows_of(db, _now(plan), names))
+        for passes in choices:
+            got = after_delta(db, plan, before, changed, passes)
+            told = f"seed {seed}: {sql}\n{statements}\npasses {[p.__name__ for p in passes]}\n{show_plan(plan)}"
+            assert got == after, told
+
+
+def _now(plan: Node) -> Node:
+    from rollview.delta.deriving import at
+
+    return at(plan, NEW, ())
+
+
+def test_deltas_lead_from_old_to_new_with_and_without_passes() -> None:
+    choices = [(), PASSES, *((each,) for each in PASSES)]
+    for seed in range(300_000, 300_060):
+        check(seed, choices)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 3000, 250))
+def test_many_deltas_lead_from_old_to_new(start: int) -> None:
+    for seed in range(start, start + 250):
+        check(seed, [(), PASSES, tuple(each for each in PASSES if each is not PASSES[seed % len(PASSES)])])
