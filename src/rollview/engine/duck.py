@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -105,6 +106,14 @@ class DuckEngine:
         self.connection.execute(f"CREATE TEMP TABLE {name} AS {frame.sql}")
         local = self.connection.sql(f"SELECT * FROM {name}").to_arrow_table()
         return Kept(DuckFrame(f"SELECT * FROM {name}"), local.num_rows, local)
+
+    def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
+        self._kept += 1
+        name = f"rv_kept_{self._kept}"
+        self.connection.register("rv_given", rows)
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM rv_given")
+        self.connection.unregister("rv_given")
+        return Kept(DuckFrame(f"SELECT * FROM {name}"), rows.num_rows, rows)
 
     def forget(self, kept: Iterable[Kept]) -> None:
         for each in kept:

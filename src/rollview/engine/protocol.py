@@ -80,6 +80,9 @@ class Engine(Protocol):
     def keep(self, frame: Frame) -> Kept:
         """Computes the rows once, for several readers."""
 
+    def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
+        """Rows that are here already; ``columns`` are their names and types."""
+
     def forget(self, kept: Iterable[Kept]) -> None:
         """The rows are needed no more."""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -161,7 +162,7 @@ _RESULT_SETTINGS = {
 }
 
 #: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
-_LOCAL_ROWS = 20_000
+LOCAL_ROWS = 20_000
 
 
 class SparkEngine:
@@ -221,12 +222,20 @@ class SparkEngine:
         return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
     def keep(self, frame: DataFrame) -> Kept:
-        local = frame.limit(_LOCAL_ROWS + 1).toArrow()
-        if local.num_rows > _LOCAL_ROWS:
+        local = frame.limit(LOCAL_ROWS + 1).toArrow()
+        if local.num_rows > LOCAL_ROWS:
             stored = frame.persist()
             return Kept(stored, stored.count())
-        rows = self.spark.createDataFrame(local, schema=frame.schema)
-        return Kept(rows.hint("broadcast"), local.num_rows, local)
+        return self._local(local, frame.schema)
+
+    def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
+        schema = StructType.fromDDL(", ".join(f"{quote(name)} {kind}" for name, kind in columns))
+        assert isinstance(schema, StructType)
+        return self._local(rows, schema)
+
+    def _local(self, rows: pa.Table, schema: StructType) -> Kept:
+        frame = self.spark.createDataFrame(rows, schema=schema)
+        return Kept(frame.hint("broadcast"), rows.num_rows, rows)
 
     def forget(self, kept: Iterable[Kept]) -> None:
         for each in kept:

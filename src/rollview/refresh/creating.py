@@ -31,7 +31,7 @@ from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Aggregate, Node, Window
-from rollview.refresh.relations import base_rows, query_at, rows_of, size
+from rollview.refresh.relations import base_rows, columns_of, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
 from rollview.refresh.views import DEFINITION, RUN, STATE_PREFIX, Catalog, Column, Layout, View, stamp_metadata
 from rollview.store.protocol import Commit, Identity, Stamp
@@ -112,7 +112,7 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
 
 def base_of(catalog: Catalog, table: str) -> BaseTable:
     """What a table or view looks like now."""
-    columns = tuple(catalog.engine.columns(rows_of(catalog, table)))
+    columns = tuple(columns_of(catalog, table))
     names = {name.casefold() for name, _ in columns}
     key = key_of(catalog, table)
     return BaseTable(table, columns, key if {name.casefold() for name in key} <= names else ())

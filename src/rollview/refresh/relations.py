@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
-from rollview.engine.protocol import Frame
+from rollview.engine.protocol import Frame, Kept
 from rollview.errors import SchemaChanged, TableNotFound, VersionGone
 from rollview.parse.names import quote
 from rollview.plan.building import BaseTable
@@ -37,9 +39,16 @@ def base_rows(catalog: Catalog, base: BaseTable, version: int | None) -> Frame:
     return catalog.engine.select(scan, {"t": frame}, kept)
 
 
+def columns_of(catalog: Catalog, table: str, version: int | None = None) -> list[tuple[str, str]]:
+    """Names and types of the visible columns of a table or view."""
+    if catalog.has(table):
+        return [(column.name, column.type) for column in catalog.get(table).columns]
+    return catalog.store.columns(table, version)
+
+
 def check_columns(catalog: Catalog, base: BaseTable, used: Sequence[str], version: int) -> None:
     """Raises SchemaChanged if a column that a view uses is gone or has another type."""
-    now = {name.casefold(): kind for name, kind in catalog.engine.columns(rows_of(catalog, base.name, version))}
+    now = {name.casefold(): kind for name, kind in columns_of(catalog, base.name, version)}
     for name, kind in base.columns:
         there = now.get(name.casefold())
         if name in used and there != kind:
@@ -74,6 +83,28 @@ def check_same_tables(catalog: Catalog, view: View, vector: Mapping[str, Identit
                 why="the table was dropped and made again",
                 todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes the view",
             )
+
+
+def few_changes_of(
+    catalog: Catalog, base: BaseTable, used: Sequence[str], after: int, upto: int, most: int
+) -> Kept | None:
+    """The net change, read and added up in this process; None if there is too much of it, or the store cannot."""
+    if catalog.has(base.name):
+        return None
+    rows = catalog.store.few_changes(base.name, after, upto, used, most)
+    if rows is None:
+        return None
+    gone = pc.is_in(rows.column(CHANGE_TYPE), value_set=pa.array([DELETE, UPDATE_BEFORE]))
+    weights = pc.if_else(gone, pa.scalar(-1, pa.int64()), pa.scalar(1, pa.int64()))
+    signed = rows.drop_columns([CHANGE_TYPE]).append_column(WEIGHT.label, weights)
+    try:
+        net = signed.group_by(list(used)).aggregate([(WEIGHT.label, "sum")])
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # arrays and structs are not grouped here
+        return None
+    net = net.rename_columns([WEIGHT.label if name == f"{WEIGHT.label}_sum" else name for name in net.column_names])
+    net = net.filter(pc.not_equal(net.column(WEIGHT.label), 0)).select([*used, WEIGHT.label])
+    kinds = dict(base.columns)
+    return catalog.engine.local(net, [*((name, kinds[name]) for name in used), (WEIGHT.label, "bigint")])
 
 
 def changes_of(catalog: Catalog, base: BaseTable, used: Sequence[str], after: int, upto: int) -> Frame:

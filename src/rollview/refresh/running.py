@@ -32,12 +32,15 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, write_whole
-from rollview.refresh.relations import base_rows, changes_of, check_columns, newest, query_at, size
+from rollview.refresh.relations import base_rows, changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
 
 _TRIES = 5
+
+#: Up to so many changed rows are read in this process.
+_FEW = 100_000
 
 
 def refresh_view(
@@ -185,7 +188,9 @@ def _changes(
         if after != upto:
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
             check_columns(catalog, base, used, upto)
-            change = catalog.engine.keep(changes_of(catalog, base, used, after, upto))
+            change = few_changes_of(catalog, base, used, after, upto, _FEW) or catalog.engine.keep(
+                changes_of(catalog, base, used, after, upto)
+            )
             kept.append(change)
             if change.rows:
                 found[table] = change

@@ -151,6 +151,12 @@ class DuckStore:
             )
         return DuckFrame(" UNION ALL ".join(parts))
 
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> None:
+        return None
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        return self.engine.columns(self.read(table, version))
+
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         asked = (table, having)
         if asked not in self._last:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from rollview.engine.protocol import Frame
 from rollview.errors import RollviewError, VersionGone
 from rollview.parse.names import Name
@@ -127,6 +129,13 @@ class Store(Protocol):
 
     def changes(self, table: str, after: int, upto: int) -> Frame:
         """The rows changed by the commits after ``after``, up to and with ``upto``."""
+
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+        """Some columns of the changed rows and their kind, read in this process; None if the store does not read here,
+        or if there are more rows than ``most``."""
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        """Names and types of a table's columns, the types as Spark writes them."""
 
     def create(
         self,

@@ -8,12 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from rollview.errors import SchemaChanged
 from rollview.parse.names import quote
 from rollview.store.edits import FILE, POSITION, located
+from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log, gone
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
@@ -86,6 +89,34 @@ def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: in
     for part in found[1:]:
         whole = whole.unionAll(part)
     return whole
+
+
+def few_changes(log: Log, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+    """The changed rows in some columns, read in this process; None if there are more than ``most``."""
+    snapshot = log.snapshot(upto)
+    snapshot.check_readable()
+    commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
+    if snapshot.partitions:
+        return None
+    if after >= 0 and any("metaData" in action for actions in commits.values() for action in actions):
+        _check_same_schema(table, log.snapshot(after), snapshot)
+    fields = [snapshot.arrow_schema.field(name) for name in columns]
+    tagged = pa.schema([*fields, pa.field(CHANGE_TYPE, pa.string())])
+    parts = [tagged.empty_table()]
+    found = 0
+    for files, kind in zip(_dated(commits), (None, INSERT, DELETE), strict=True):
+        for name, _ in files:
+            path = snapshot.root / name
+            if not path.exists():
+                raise gone(table, upto, f"its file {path.name} has been vacuumed away")
+            found += int(pq.read_metadata(path).num_rows)
+            if found > most:
+                return None
+            rows = read_rows(str(path), tagged if kind is None else pa.schema(fields))
+            if kind is not None:
+                rows = rows.append_column(CHANGE_TYPE, pa.array([kind] * rows.num_rows, pa.string()))
+            parts.append(rows)
+    return pa.concat_tables(parts)
 
 
 def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -33,7 +34,7 @@ from rollview.store.embedded.checks import check_key, check_not_null, check_prop
 from rollview.store.embedded.files import write_frame
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
 from rollview.store.embedded.published import Published
-from rollview.store.embedded.reading import changed_rows, located_rows, snapshot_rows
+from rollview.store.embedded.reading import changed_rows, few_changes, located_rows, snapshot_rows
 from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Identity, Stamp, no_such_commit
@@ -122,6 +123,12 @@ class EmbeddedStore:
     def changes(self, table: str, after: int, upto: int) -> DataFrame:
         self._snapshot(table, upto)
         return changed_rows(self.spark, self._log(table), table, after, upto)
+
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+        return few_changes(self._log(table), table, after, upto, columns, most)
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        return [(f.name, f.dataType.simpleString()) for f in self._snapshot(table, version).schema.fields]
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         log = self._log(table)
@@ -227,18 +234,27 @@ class EmbeddedStore:
             rows = located_rows(self.spark, snapshot)
             return upsert_edits(rows, source, on, snapshot.schema, table, combine, gone)
 
-        return self._edit(table, edits, "MERGE", stamp)[0]
+        return self._edit(table, edits, "MERGE", stamp, names=False)[0]
 
     def _edit(
-        self, table: str, edits: Callable[[Snapshot], DataFrame], operation: str, stamp: Stamp = NO_STAMP
+        self,
+        table: str,
+        edits: Callable[[Snapshot], DataFrame],
+        operation: str,
+        stamp: Stamp = NO_STAMP,
+        *,
+        names: bool = True,
     ) -> tuple[Commit, Rewrite | None]:
-        """Evaluates the edits against the newest version and commits them; again if another writer was faster."""
+        """Evaluates the edits against the newest version and commits them; again if another writer was faster.
+
+        ``names`` says whether the edits read other tables by their names."""
 
         def attempt(snapshot: Snapshot) -> tuple[Commit, Rewrite | None]:
             if self._repeated(snapshot, stamp):
                 return self.last_commit(table), None
             snapshot.check_writable()
-            self.sync(set())  # what the statement reads beside the table is at its newest version, too
+            if names:  # what the statement reads beside the table is at its newest version, too
+                self.sync(set())
             done = rewrite(snapshot, edits(snapshot), table, _key(snapshot))
             log = self._log(table)
             try:
