@@ -148,6 +148,10 @@ class _Printer:
         query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
+        if node.small is not None and self.dialect == "spark":
+            name = self.cte(node.left if node.small == "left" else node.right)
+            hint = exp.Anonymous(this="BROADCAST", expressions=[exp.to_identifier(name, quoted=True)])
+            query.set("hint", exp.Hint(expressions=[hint]))
         return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
 
     def _full_by_parts(self, node: Join) -> exp.Query:

@@ -200,7 +200,8 @@ class Join(Node):
     """Pairs of rows for which the condition is true, and what the kind adds for rows without a pair.
 
     Of a mark join, ``compared`` is the part that may be unknown: the mark is true if it is true for some row that meets
-    the condition, else NULL if it is NULL for one of them, else false.
+    the condition, else NULL if it is NULL for one of them, else false. ``small`` names the side that an engine may
+    broadcast.
     """
 
     title: ClassVar[str] = "join"
@@ -210,6 +211,7 @@ class Join(Node):
     condition: Expr | None = None
     mark: Column | None = None
     compared: Expr | None = None
+    small: str | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -233,6 +235,8 @@ class Join(Node):
             parts.append(f"mark {self.mark.name}")
         if self.compared is not None:
             parts.append(f"compared {show(self.compared)}")
+        if self.small is not None:
+            parts.append(f"({self.small} side small)")
         return " ".join(parts)
 
 

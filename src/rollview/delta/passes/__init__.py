@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rollview.delta.deriving import STEP, Step
-from rollview.delta.passes.delta_first import delta_first
 from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
+from rollview.delta.passes.small_first import small_first
 from rollview.plan.nodes import Node, Scan, exactly
 from rollview.plan.normalising.prune_columns import prune_columns
 
 #: A pass looks at the plan of one step.
 Pass = Callable[[Node], Node]
 
-PASSES: tuple[Pass, ...] = (delta_first, restrict_partners, push_restrictions, prune_columns)
+PASSES: tuple[Pass, ...] = (restrict_partners, push_restrictions, small_first, prune_columns)
 
 
 def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Step]:

@@ -1,0 +1,56 @@
+"""An inner join begins with its small input, and carries it from table to table.
+
+Before: ``multi join a = b, c = d (customer [a] new, orders [b, c] new, lineitem [d] change)``.
+After: ``join inner a = b (join inner c = d (lineitem change, orders new), customer new)``, each with a small left side:
+an engine may send it to where the large table is, instead of moving the table.
+Small are deltas, and tables restricted to touched keys. Not where no input is small: then the order stays the user's.
+"""
+
+from __future__ import annotations
+
+from rollview.delta.passes.push_restrictions import restriction
+from rollview.delta.weights import WEIGHT
+from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in
+from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, exactly
+from rollview.plan.normalising import apply_rule
+
+
+def small_first(plan: Node) -> Node:
+    return apply_rule(plan, _chained)
+
+
+def _chained(node: Node) -> Node | None:
+    if isinstance(node, MultiJoin):
+        waiting, open_ = list(node.parts), list(node.conditions)
+    elif isinstance(node, Join) and node.kind in (INNER, CROSS) and node.small is None:
+        waiting, open_ = [node.left, node.right], conjuncts(node.condition)
+    else:
+        return None
+    first = min(waiting, key=_size)
+    if _size(first) > 1:
+        return None
+    waiting.remove(first)
+    chain = first
+    while waiting:
+        tied = [part for part in waiting if _ties(chain, part, open_)]
+        part = min(tied or waiting, key=_size)
+        waiting.remove(part)
+        names = chain.names | part.names
+        ready = [condition for condition in open_ if names_in(condition) <= names]
+        open_ = [condition for condition in open_ if condition not in ready]
+        chain = Join(INNER if ready else CROSS, chain, part, conjunction(ready), small="left" if ready else None)
+    return exactly(chain, node.columns)
+
+
+def _ties(chain: Node, part: Node, conditions: list[Expr]) -> bool:
+    names = chain.names | part.names
+    return any(names_in(c) <= names and names_in(c) & chain.names and names_in(c) & part.names for c in conditions)
+
+
+def _size(node: Node) -> int:
+    """0 for a delta, 1 for a table restricted to keys, 2 for others."""
+    if WEIGHT.name in node.names:
+        return 0
+    if isinstance(node, Filter | Project):
+        return _size(node.input)
+    return 1 if restriction(node) is not None else 2
