@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rollview.compile.partials import ADD, GREATEST, LEAST, RECOMPUTE, Partial, sign
 from rollview.compile.state import BAG, COUNT, GROUPS, KEYED, State
-from rollview.delta.deriving import Deriving, Step
+from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.recomputed import touched_groups
 from rollview.delta.weights import WEIGHT, consolidated
@@ -133,13 +133,12 @@ def _below_projects(node: Node) -> Node:
 
 
 def _groups(state: State, root: Aggregate, deriving: Deriving, grows: bool) -> Script | None:
-    below = deriving.delta(root.input)
-    if below is None:
-        return None
     ways = {partial.combine for partial in state.partials}
     if ways <= {ADD} or (grows and RECOMPUTE not in ways):
-        return _merged(state, root, below, deriving)
-    return _recomputed(state, root, below, deriving)
+        below = deriving.delta(root.input)
+        return None if below is None else _merged(state, root, below, deriving)
+    keys = touched_groups(root, deriving)
+    return None if keys is None else _recomputed(state, root, keys, deriving)
 
 
 def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
@@ -178,9 +177,8 @@ def _stored(plan: Node, state: State, more: Sequence[Computed] = ()) -> Node:
     return Project(plan, (*output, *more))
 
 
-def _recomputed(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
+def _recomputed(state: State, root: Aggregate, keys: Keys, deriving: Deriving) -> Script:
     """The touched groups as they are now, and those that are no more."""
-    keys = touched_groups(root, below, deriving)
     values = tuple(Computed(p.column, p.value) for p in state.partials)
     rows = Computed(COUNT, exp.Count(this=exp.Star()))
     now: Node = Aggregate(keys.restrict(deriving.new(root.input)), root.keys, (*values, rows))

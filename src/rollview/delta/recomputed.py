@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from rollview.delta.deriving import Deriving, Keys, NotMaintained
+from rollview.delta.touched import all_touched
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import Aggregate, Column, Computed, Distinct, Limit, Node, Project, SetOperation, Window
@@ -35,29 +38,34 @@ def recomputed(node: Node, keys: Sequence[Keys], deriving: Deriving, what: str) 
 def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
     if node.sets is not None:
         raise NotMaintained("operator_not_incremental", "grouping sets over keys that are not plain columns")
-    below = deriving.delta(node.input)
-    if below is None:
-        return None
-    keys = touched_groups(node, below, deriving)
-    return recomputed(node, [keys], deriving, "groups")
+    keys = touched_groups(node, deriving)
+    return None if keys is None else recomputed(node, [keys], deriving, "groups")
 
 
-def touched_groups(node: Aggregate, below: Node, deriving: Deriving) -> Keys:
-    return deriving.keys(below, [item.value for item in node.keys])
+def touched_groups(node: Aggregate, deriving: Deriving) -> Keys | None:
+    """The groups that a change can touch; None if there is none."""
+    return _keys(node.input, [item.value for item in node.keys], deriving)
+
+
+def _keys(below: Node, values: Sequence[Expr], deriving: Deriving) -> Keys | None:
+    """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
+    names = [value.name for value in values if isinstance(value, exp.Column)]
+    if len(names) == len(values):
+        rows = all_touched(below, list(dict.fromkeys(names)), deriving)
+    else:
+        rows = deriving.delta(below)
+    return None if rows is None else deriving.keys(rows, values)
 
 
 def distinct(node: Distinct, deriving: Deriving) -> Node | None:
-    below = deriving.delta(node.input)
-    if below is None:
-        return None
-    keys = deriving.keys(below, [ref(column.name) for column in node.columns])
-    return recomputed(node, [keys], deriving, "distinct")
+    keys = _keys(node.input, [ref(column.name) for column in node.columns], deriving)
+    return None if keys is None else recomputed(node, [keys], deriving, "distinct")
 
 
 def set_operation(node: SetOperation, deriving: Deriving) -> Node | None:
     terms: list[Node | None] = []
     for side in node.inputs:
-        below = deriving.delta(side)
+        below = all_touched(side, [column.name for column in side.columns], deriving)
         pairs = zip(node.output, side.columns, strict=True)
         terms.append(None if below is None else Project(below, tuple(Computed(o, ref(c.name)) for o, c in pairs)))
     rows = _union(terms, node.output)
@@ -85,11 +93,8 @@ def window(node: Window, deriving: Deriving) -> Node | None:
         for group in by:
             chained = Window(chained, group)
         return deriving.delta(chained)
-    below = deriving.delta(node.input)
-    if below is None:
-        return None
-    keys = deriving.keys(below, partition_of(node))
-    return recomputed(node, [keys], deriving, "partitions")
+    keys = _keys(node.input, partition_of(node), deriving)
+    return None if keys is None else recomputed(node, [keys], deriving, "partitions")
 
 
 def partition_of(node: Window) -> list[Expr]:
@@ -105,6 +110,6 @@ def partitions(node: Window) -> list[tuple[Computed, ...]]:
 
 
 def limit(node: Limit, deriving: Deriving) -> Node | None:
-    if deriving.delta(node.input) is None:
+    if not deriving.touches(node):
         return None
     return recomputed(node, [Keys(node, ())], deriving, "limit")
