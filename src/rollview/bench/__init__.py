@@ -3,9 +3,15 @@
 from collections.abc import Callable
 
 from rollview.bench import compile as compiling
-from rollview.bench import no_op
+from rollview.bench import no_op, tpch_refresh
 from rollview.bench.report import Report
 
-SUITES: dict[str, Callable[[], Report]] = {"no-op": no_op.run, "compile": compiling.run}
+#: The suites by name; those over data of a scale take it.
+SUITES: dict[str, Callable[..., Report]] = {
+    "no-op": no_op.run,
+    "compile": compiling.run,
+    "tpch": tpch_refresh.run,
+}
+SCALED = {"tpch"}
 
-__all__ = ["SUITES", "Report"]
+__all__ = ["SCALED", "SUITES", "Report"]

@@ -308,18 +308,19 @@ def demo(
 
 @app.command()
 def bench(
-    suite: Annotated[str, typer.Argument(help="The measurement: no-op or compile.")] = "no-op",
+    suite: Annotated[str, typer.Argument(help="The measurement: no-op, compile or tpch.")] = "no-op",
+    scale: Annotated[float, typer.Option(help="The scale of the data, for measurements that have one.")] = 1.0,
     as_json: Json = False,
 ) -> None:
     """Measure rollview; what is measured, and with which figures, stands in docs/benchmarks.md."""
-    from rollview.bench import SUITES
+    from rollview.bench import SCALED, SUITES
 
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         if suite not in SUITES:
             raise UserError(f"There is no measurement named {suite}", todo=f"there are {', '.join(SUITES)}")
         with screen.busy(f"measuring {suite}"):
-            report = SUITES[suite]()
+            report = SUITES[suite](scale) if suite in SCALED else SUITES[suite]()
         if as_json:
             screen.emit(report.to_dict())
         else:

@@ -151,7 +151,10 @@ def _compiled(catalog: Catalog, view: View) -> Compiled:
         return Compiled(compiled, None, reason)
     recorded = iter(view.layout.types)
     names = [column.name for column in view.columns]
-    state = state_of(compiled, lambda _: next(recorded), names, catalog.engine.dialect)
+    try:
+        state = state_of(compiled, lambda _: next(recorded), names, catalog.engine.dialect)
+    except Exception:  # the types were recorded for another state: the layout has changed, and the view is recomputed
+        return Compiled(compiled, None, reason)
     return Compiled(compiled, state, reason)
 
 

@@ -1,0 +1,98 @@
+"""TPC-H as 22 views: 0.1 % of the orders and their lines replaced, refreshed against recomputed, in one session.
+
+A first change warms both ways up; the second is measured. Every view is compared with its query at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rollview.bench.report import Report
+from rollview.bench.rows import Counting, Rows
+from rollview.bench.tpch import TABLES, queries
+from rollview.errors import InternalError, UserError
+from rollview.session import Rollview, connect
+
+#: Of every so many orders, one goes and one comes.
+PART = 1000
+
+
+def make_data(folder: Path, scale: float) -> None:
+    """TPC-H's tables as Parquet files."""
+    tool = shutil.which("tpchgen-cli", path=str(Path(sys.executable).parent)) or shutil.which("tpchgen-cli")
+    if tool is None:
+        raise UserError("The generator of TPC-H's data is missing", todo="pip install tpchgen-cli")
+    command = [tool, "parquet", "-s", str(scale), "--output-dir", str(folder)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def load(rv: Rollview, folder: Path) -> None:
+    for name, table in TABLES.items():
+        rows = rv.spark.read.parquet(str(folder / f"{name}.parquet"))
+        picked = rows.selectExpr(*[f"CAST({column} AS {kind}) AS {column}" for column, kind in table.columns])
+        rv.store.create(name, picked, key=table.key)
+
+
+def replace_orders(rv: Rollview, turn: int) -> None:
+    """New orders in, old orders out: keys that TPC-H leaves free are taken, others go."""
+    for table, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
+        rest = ", ".join(column for column, _ in TABLES[table].columns if column != key)
+        own = f"{key} % 32 < 8 AND pmod(hash({key}), {PART})"
+        rv.sql(f"INSERT INTO {table} SELECT {key} + {8 * turn}, {rest} FROM {table} WHERE {own} = {2 * turn}")
+        rv.sql(f"DELETE FROM {table} WHERE {own} = {2 * turn + 1}")
+
+
+def run(scale: float = 1.0) -> Report:
+    folder = Path(tempfile.mkdtemp(prefix="rollview-tpch-"))
+    try:
+        make_data(folder / "data", scale)
+        counting = Counting(folder / "log")
+        rv = connect(folder / "warehouse", spark=counting.spark)
+        load(rv, folder / "data")
+        views = queries()
+        for name, sql in views.items():
+            rv.create(name, sql)
+        replace_orders(rv, 1)
+        for name in views:
+            rv.refresh(name)
+        replace_orders(rv, 2)
+        measured = {}
+        for name in views:
+            with counting.label(f"{name} refresh"):
+                done = rv.refresh(name)
+            with counting.label(f"{name} recompute"):
+                begin = time.monotonic()
+                rv.refresh(name, full=True)
+                whole = time.monotonic() - begin
+            if not rv.verify(name).ok:
+                raise InternalError(f"{name} differs from its query after a refresh by {done.strategy}")
+            measured[name] = (done.strategy, done.seconds, whole)
+        counted = counting.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    rows = []
+    for name, (strategy, seconds, whole) in measured.items():
+        a, b = counted.get(f"{name} refresh", Rows()), counted.get(f"{name} recompute", Rows())
+        rows.append(
+            [name, strategy, round(seconds, 2), round(whole, 2), round(whole / seconds, 2), a.jobs, a.read, b.read]
+        )
+    ratios = [whole / seconds for _, seconds, whole in measured.values()]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    rows.append(["geometric mean", "", "", "", round(mean, 2), "", "", ""])
+    columns = [
+        "view",
+        "strategy",
+        "refresh s",
+        "recompute s",
+        "ratio",
+        "jobs",
+        "rows read",
+        "rows a recomputation reads",
+    ]
+    return Report(f"TPC-H at scale {scale:g}, 1 of {PART} orders replaced, embedded store", columns, rows)
