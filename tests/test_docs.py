@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import rollview
+from operator_pages import script_of
 from rollview.cli.main import app
 
 ROOT = Path(__file__).parent.parent
@@ -89,3 +90,9 @@ def test_the_version_is_one() -> None:
     assert f'version = "{rollview.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert rollview.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     importlib.import_module("rollview.bench")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "operators").glob("[a-z]*.md")), ids=lambda page: page.stem)
+def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])

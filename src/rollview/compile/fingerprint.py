@@ -7,43 +7,15 @@ once its columns are called c0, c1, … in the order in which they appear. The n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
 
-from sqlglot import exp
-
-from rollview.plan.expressions import rename
-from rollview.plan.nodes import Column, Node, Scan, show_plan
+from rollview.plan.nodes import Node, Scan, show_plan
+from rollview.plan.renaming import by_place, renamed
 
 
 def fingerprint(plan: Node) -> str:
     """Equal for two plans if they differ in names only."""
-    names: dict[str, str] = {}
-    for node in plan.walk():
-        for column in node.columns:
-            names.setdefault(column.name, f"c{len(names)}")
+    names = by_place(plan)
     labels = [f"{column.label.casefold()}={names[column.name]}" for column in plan.columns]
     scans = [f"{node.table}: {', '.join(node.sources)}" for node in plan.walk() if isinstance(node, Scan)]
-    text = "\n".join([show_plan(_renamed(plan, names)), *scans, *labels])
+    text = "\n".join([show_plan(renamed(plan, names)), *scans, *labels])
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _renamed(part: Any, names: Mapping[str, str]) -> Any:
-    """A plan, or a part of one, with other column names."""
-    if isinstance(part, Column):
-        return Column(names[part.name], "", part.type)
-    if isinstance(part, exp.Expr):
-        return rename(part, names)
-    if isinstance(part, tuple):
-        return tuple(_renamed(item, names) for item in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        changed = {}
-        for field in fields(part):
-            value = getattr(part, field.name)
-            if field.name == "key":
-                changed[field.name] = tuple(names[name] for name in value)
-            elif not isinstance(value, str):
-                changed[field.name] = _renamed(value, names)
-        return replace(part, **changed)
-    return part

@@ -16,6 +16,7 @@ from sqlglot import exp
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, ref
 from rollview.plan.nodes import SEMI, Column, Computed, Distinct, Filter, Join, Node, Project, Scan
+from rollview.plan.renaming import by_place, renamed
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
 
@@ -59,6 +60,7 @@ class Deriving:
         self.changed = frozenset(changed)
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
+        self._forms: list[tuple[Node, Step]] = []
         self._numbers = 0
 
     def old(self, plan: Node) -> Node:
@@ -84,11 +86,20 @@ class Deriving:
     def touches(self, plan: Node) -> bool:
         return any(isinstance(node, Scan) and node.table in self.changed for node in plan.walk())
 
-    def step(self, label: str, plan: Node, what: str) -> Scan:
-        """Names a part of the script: what reads it, reads its rows once computed."""
-        name = f"step{len(self.steps)}_{label}"
-        self.steps.append(Step(name, plan, what))
-        return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)
+    def step(self, label: str, plan: Node, what: str) -> Node:
+        """Names a part of the script: what reads it, reads its rows once computed.
+
+        A part that differs from an earlier one in the names of its columns only is that one under other names.
+        """
+        form = renamed(plan, by_place(plan))
+        for known, step in self._forms:
+            if known == form:
+                scan = _step_scan(step)
+                pairs = zip(plan.columns, scan.output, strict=True)
+                return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
+        self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what))
+        self._forms.append((form, self.steps[-1]))
+        return _step_scan(self.steps[-1])
 
     def settle(self, *plans: Node) -> None:
         """Computes the deltas of these plans once, for all that read them."""
@@ -111,6 +122,11 @@ class Deriving:
         plan = Distinct(Project(delta, tuple(columns)))
         pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
         return Keys(plan, pairs)
+
+
+def _step_scan(step: Step) -> Scan:
+    columns = step.plan.columns
+    return Scan(step.name, columns, tuple(column.name for column in columns), version=STEP)
 
 
 def cheap(plan: Node) -> bool:

@@ -15,6 +15,7 @@ from rollview.compile.script import Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP
 from rollview.delta.passes.literal_keys import literal_keys
+from rollview.delta.passes.only_small import only_small
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.errors import (
@@ -227,6 +228,11 @@ def _rows(
         rows = local.get(relation_name(scan))
         return None if rows is None else rows.column(column).unique().to_pylist()
 
+    def fitted(plan: Node) -> Node:
+        """The plan with what is known only now: the values of keys, and which sides are small."""
+        few = only_small(plan, lambda scan: local.get(relation_name(scan)) is not None)
+        return literal_keys(few, known)
+
     def provide(plan: Node) -> None:
         for node in plan.walk():
             if isinstance(node, Scan) and relation_name(node) not in frames:
@@ -240,11 +246,11 @@ def _rows(
     for step in script.steps:
         provide(step.plan)
         names = [column.name for column in step.plan.columns]
-        done = catalog.engine.keep(catalog.engine.select(literal_keys(step.plan, known), frames, names))
+        done = catalog.engine.keep(catalog.engine.select(fitted(step.plan), frames, names))
         kept.append(done)
         frames[f"{step.name} {STEP}"], local[f"{step.name} {STEP}"] = done.frame, done.local
     provide(script.rows)
-    return catalog.engine.select(literal_keys(script.rows, known), frames)
+    return catalog.engine.select(fitted(script.rows), frames)
 
 
 @contextlib.contextmanager
