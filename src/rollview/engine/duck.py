@@ -172,7 +172,7 @@ def _literal(value: object) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.8e}")
+        return "NaN" if value != value else float(f"{value:.8e}")  # NaN equals NaN here
     if isinstance(value, list):
         return tuple(_plain(item) for item in value)
     return tuple(sorted(value.items())) if isinstance(value, dict) else value

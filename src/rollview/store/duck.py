@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import duckdb
+from sqlglot import exp
 
 from rollview.engine.duck import DuckEngine, DuckFrame, translated
 from rollview.errors import (
@@ -475,4 +476,4 @@ class DuckStore:
 
 
 def type_in_duckdb(kind: str) -> str:
-    return translated(f"CAST(x AS {kind})").removeprefix("CAST(x AS ").removesuffix(")")
+    return exp.DataType.build(kind, dialect="spark").sql("duckdb")

@@ -1,0 +1,186 @@
+"""Bugs that other engines shipped, each as a statement about views; and commits that look like changes and are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rollview import Rollview, connect
+from rollview.errors import SchemaChanged
+from rows import rows
+
+
+@pytest.fixture(params=["duckdb", "embedded"])
+def session(request: pytest.FixtureRequest) -> Rollview:
+    """DuckDB and the embedded store, so that both engines are asked."""
+    return connect("duckdb:") if request.param == "duckdb" else request.getfixturevalue("rv")
+
+
+def refreshed(rv: Rollview, *expected: str) -> None:
+    """Refreshes all views; each must equal its query and have taken a strategy that is expected, never a full one."""
+    for result in rv.refresh_all():
+        assert result.strategy in (*expected, "no_op"), result
+        assert rv.verify(result.view).ok, result
+
+
+def test_a_group_emptied_by_two_deletes_comes_back(session: Rollview) -> None:
+    rv = session
+    rv.sql(
+        "CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 3)"
+    )
+    rv.create("v", "SELECT g, count(*) AS c, sum(n) AS s, avg(n) AS a, max(n) AS m FROM t GROUP BY g")
+    rv.create("w", "SELECT g, count(*) AS c, sum(n) AS s FROM t GROUP BY g")
+    for change in ("DELETE FROM t WHERE id = 1", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (9, 'a', NULL)"):
+        rv.sql(change)
+        refreshed(rv, "aggregate_merge", "group_recompute")
+    rv.sql("UPDATE t SET n = NULL")
+    refreshed(rv, "aggregate_merge", "group_recompute")
+
+
+def test_a_mean_over_a_group_that_becomes_all_null_and_a_maximum_that_goes(session: Rollview) -> None:
+    rv = session
+    rv.sql(
+        "CREATE TABLE t (id INT, g INT, x DECIMAL(10,2), PRIMARY KEY (id)); INSERT INTO t VALUES (1, 1, 1.10), (2, 1, 2.25), (3, 2, 9.99)"
+    )
+    rv.create("v", "SELECT g, avg(x) AS a, sum(x) AS s, count(x) AS c FROM t GROUP BY g")
+    rv.create("m", "SELECT g, max(x) AS m, min(x) AS l FROM t GROUP BY g")
+    for change in (
+        "UPDATE t SET x = NULL WHERE g = 1",
+        "UPDATE t SET x = 0.01 WHERE id = 2",
+        "DELETE FROM t WHERE id = 3",
+        "INSERT INTO t VALUES (4, 2, 0.03), (5, 1, 100)",
+    ):
+        rv.sql(change)
+        refreshed(rv, "aggregate_merge", "group_recompute")
+
+
+def test_nan_and_infinity_leave_a_sum_again(session: Rollview) -> None:
+    rv = session
+    rv.sql("CREATE TABLE t (id INT, x DOUBLE, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 1.5), (2, 2.5)")
+    rv.create("v", "SELECT sum(x) AS s, avg(x) AS a, count(*) AS n FROM t")
+    for change in (
+        "INSERT INTO t VALUES (3, CAST('NaN' AS DOUBLE)), (4, CAST('Infinity' AS DOUBLE))",
+        "DELETE FROM t WHERE id > 2",
+    ):
+        rv.sql(change)
+        refreshed(rv, "group_recompute")
+
+
+def test_a_delete_and_an_insert_of_one_key_and_two_changes_of_one_row(session: Rollview) -> None:
+    rv = session
+    rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    rv.create("v", "SELECT id, g FROM t")
+    rv.create("w", "SELECT g FROM t")
+    rv.create("n", "SELECT g, count(*) AS n FROM t GROUP BY g")
+    rv.sql(
+        "DELETE FROM t WHERE id = 1; INSERT INTO t VALUES (1, 'z'); UPDATE t SET g = 'y' WHERE id = 2; UPDATE t SET g = 'b' WHERE id = 2"
+    )
+    refreshed(rv, "row_delta", "aggregate_merge")
+    rv.sql("UPDATE t SET g = 'q' WHERE id = 1; UPDATE t SET g = 'z' WHERE id = 1")
+    assert [result.strategy for result in rv.refresh_all()] == ["no_op"] * 3
+
+
+def test_a_self_join_whose_both_sides_change_and_an_outer_join_over_a_bag(session: Rollview) -> None:
+    rv = session
+    rv.sql("CREATE TABLE t (id INT, boss INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, NULL), (2, 1), (3, 1)")
+    rv.sql("CREATE TABLE b (x INT); INSERT INTO b VALUES (1), (1), (2), (NULL), (NULL)")
+    rv.create("s", "SELECT a.id, b.id AS boss FROM t a JOIN t b ON a.boss = b.id")
+    rv.create("l", "SELECT b.x, t.id FROM b LEFT JOIN t ON b.x = t.id")
+    rv.create("f", "SELECT b.x, t.boss FROM b FULL OUTER JOIN t ON b.x = t.boss")
+    for change in (
+        "UPDATE t SET boss = 2 WHERE id = 3; DELETE FROM t WHERE id = 1",
+        "INSERT INTO t VALUES (1, 1); INSERT INTO b VALUES (1)",
+        "DELETE FROM b WHERE x = 1",
+    ):
+        rv.sql(change)
+        refreshed(rv, "row_delta", "append")
+
+
+def test_not_in_a_list_that_gets_a_null(session: Rollview) -> None:
+    rv = session
+    rv.sql(
+        "CREATE TABLE t (x INT); INSERT INTO t VALUES (1), (2), (NULL); CREATE TABLE u (x INT); INSERT INTO u VALUES (2)"
+    )
+    rv.create("v", "SELECT x FROM t WHERE x NOT IN (SELECT x FROM u)")
+    for change in (
+        "INSERT INTO u VALUES (NULL)",
+        "DELETE FROM u WHERE x IS NULL",
+        "DELETE FROM u",
+        "INSERT INTO t VALUES (NULL), (3)",
+    ):
+        rv.sql(change)
+        refreshed(rv, "row_delta")
+
+
+def test_a_source_overwritten_with_itself_has_not_changed(session: Rollview) -> None:
+    rv = session
+    rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    rv.create("v", "SELECT g, count(*) AS n FROM t GROUP BY g")
+    rv.sql("INSERT OVERWRITE t SELECT id, g FROM t")
+    result = rv.refresh("v")
+    assert (result.strategy, result.to_vector) == ("no_op", {"t": rv.store.version("t")})
+    assert rv.views()[0].fresh
+    rv.sql("INSERT OVERWRITE t SELECT id, 'a' FROM t")
+    assert rv.refresh("v").rows_read == 2
+    assert rv.verify("v").ok
+
+
+def test_commits_that_change_no_data_are_no_changes(opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.sql(
+        "CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'); INSERT INTO t VALUES (2, 'b')"
+    )
+    rv.create("v", "SELECT g, count(*) AS n FROM t GROUP BY g")
+    name = rv.store.sql_name("t")
+    for statement in (
+        f"OPTIMIZE {name}",
+        f"ALTER TABLE {name} SET TBLPROPERTIES (x = 'y')",
+        f"MERGE INTO {name} AS t USING (SELECT 99 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    ):
+        rv.spark.sql(statement)
+        assert rv.refresh("v").strategy == "no_op", statement
+        assert rv.views()[0].fresh
+    rv.sql("INSERT INTO t VALUES (3, 'b')")
+    assert rv.refresh("v").strategy == "aggregate_merge"
+    assert rv.verify("v").ok
+
+
+def test_columns_that_come_are_ignored_and_those_that_go_are_told(opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.sql(
+        "CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    rv.sql("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2)")
+    rv.create("whole", "SELECT * FROM t")
+    rv.create("part", "SELECT g FROM t")
+    name = rv.store.sql_name("t")
+    rv.spark.sql(f"ALTER TABLE {name} ADD COLUMN extra INT")
+    rv.sql("INSERT INTO t VALUES (3, 'c', 3, 30)")
+    for view in ("whole", "part"):
+        assert rv.refresh(view).strategy != "full"
+        assert rv.verify(view).ok
+    assert rv.table("whole").columns == ["id", "g", "n"]
+    before = rows(rv.table("whole"))
+    rv.spark.sql(f"ALTER TABLE {name} DROP COLUMN n")
+    with pytest.raises(SchemaChanged):
+        rv.refresh("whole")
+    assert rows(rv.table("whole")) == before
+
+
+def test_settings_that_change_results_are_those_of_the_creation(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (id INT, at TIMESTAMP, a INT, b INT, PRIMARY KEY (id))")
+    rv.spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    rv.spark.conf.set("spark.sql.ansi.enabled", "false")
+    rv.sql("INSERT INTO t VALUES (1, TIMESTAMP'2025-01-01 00:30:00', 1, 0)")
+    rv.create("v", "SELECT id, hour(at) AS h, a / b AS q FROM t")
+    rv.create("g", "SELECT hour(max(at)) AS h, sum(a) / sum(b) AS q FROM t")
+    rv.spark.conf.set("spark.sql.session.timeZone", "UTC")
+    rv.spark.conf.set("spark.sql.ansi.enabled", "true")
+    rv.sql("INSERT INTO t VALUES (2, TIMESTAMP'2025-01-01 15:30:00', 1, 0)")
+    assert [rv.refresh(name).strategy for name in "vg"] == ["append", "aggregate_merge"]
+    assert rows(rv.table("v")) == [(1, 0, None), (2, 0, None)]
+    assert rows(rv.table("g")) == [(0, None)]
+    assert rv.verify("v").ok
+    assert rv.verify("g").ok
+    assert rv.spark.conf.get("spark.sql.session.timeZone") == "UTC"
