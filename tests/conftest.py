@@ -95,7 +95,19 @@ def rv_each(request: pytest.FixtureRequest, opened: Callable[..., Rollview]) -> 
     return opened(request.param)
 
 
-@pytest.fixture(params=[(kind, protocol) for protocol in PROTOCOLS for kind in KINDS], ids=lambda p: f"{p[0]}-{p[1]}")
+#: Every store on every kind of session; Delta on Connect, the slowest and least different, in the slow half.
+EVERYWHERE = [
+    pytest.param(
+        (kind, protocol),
+        id=f"{kind}-{protocol}",
+        marks=[pytest.mark.slow] if (kind, protocol) == ("delta", "connect") else [],
+    )
+    for protocol in PROTOCOLS
+    for kind in KINDS
+]
+
+
+@pytest.fixture(params=EVERYWHERE)
 def rv_all(request: pytest.FixtureRequest, opened: Callable[..., Rollview]) -> Rollview:
     """A warehouse in each store, on each kind of session."""
     return opened(*request.param)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import pytest
 import sqlglot
 
 import shop
@@ -14,6 +15,7 @@ from rollview import Rollview
 from rows import bag
 
 
+@pytest.mark.slow
 def test_both_stores_hold_the_same_rows_after_every_round(opened: Callable[..., Rollview], tmp_path: Path) -> None:
     shop.need_shop()
     embedded, delta = opened("embedded", folder=tmp_path / "e"), opened("delta", folder=tmp_path / "d")

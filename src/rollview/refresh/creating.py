@@ -286,9 +286,14 @@ def is_ours(commit: Commit, stamp: Stamp) -> bool:
 
 
 def _same_rows(old: View, new: View) -> bool:
-    """Whether the stored rows of one definition are those of another, too."""
-    a, b = old.layout, new.layout
-    return (old.fingerprint, a.kind, a.columns, a.on, a.types) == (new.fingerprint, b.kind, b.columns, b.on, b.types)
+    """Whether the stored rows of one definition are those of another, too; stored names may differ in case."""
+
+    def stored(view: View) -> tuple[object, ...]:
+        layout = view.layout
+        names = tuple(name.casefold() for name in (*layout.columns, *layout.on))
+        return view.fingerprint, view.settings, layout.kind, names, layout.types
+
+    return stored(old) == stored(new)
 
 
 def _redefine(catalog: Catalog, old: View, new: View) -> None:
