@@ -69,8 +69,9 @@ def followed(rv: Rollview, views: list[shop.ShopView], rounds_per_refresh: int =
 
 @pytest.fixture(scope="module")
 def on_duckdb() -> dict[str, Outcome]:
+    """Two rounds at a time; the slow half takes every round by itself."""
     shop.need_shop()
-    return followed(connect("duckdb:"), VIEWS)
+    return followed(connect("duckdb:"), VIEWS, 2)
 
 
 def judged(view: shop.ShopView, outcome: Outcome) -> None:
@@ -85,10 +86,20 @@ def judged(view: shop.ShopView, outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
-def test_every_view_follows_every_round_on_duckdb(on_duckdb: dict[str, Outcome], view: shop.ShopView) -> None:
+def test_every_view_follows_the_rounds_on_duckdb(on_duckdb: dict[str, Outcome], view: shop.ShopView) -> None:
     judged(view, on_duckdb[view.name])
     if view.name in STRATEGIES and view.name != "agg_avg_decimal":  # DuckDB's own mean of decimals is a float
-        assert set(on_duckdb[view.name].strategies) - {"no_op"} == STRATEGIES[view.name]
+        assert set(on_duckdb[view.name].strategies) - {"no_op"} <= STRATEGIES[view.name]
+
+
+@pytest.mark.slow
+def test_every_view_follows_every_round_on_duckdb() -> None:
+    shop.need_shop()
+    found = followed(connect("duckdb:"), VIEWS)
+    for view in VIEWS:
+        judged(view, found[view.name])
+        if view.name in STRATEGIES and view.name != "agg_avg_decimal":
+            assert set(found[view.name].strategies) - {"no_op"} == STRATEGIES[view.name]
 
 
 def test_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> None:
