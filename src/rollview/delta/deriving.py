@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, ref
-from rollview.plan.nodes import SEMI, Column, Computed, Distinct, Filter, Join, Node, Project, Scan
+from rollview.plan.nodes import SEMI, UNKNOWN, Column, Computed, Distinct, Filter, Join, Node, Project, Scan
 from rollview.plan.renaming import by_place, renamed
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
@@ -71,7 +71,7 @@ class Deriving:
 
     def delta(self, plan: Node) -> Node | None:
         """The delta of a plan: its columns and a weight; None if nothing below it changed."""
-        from rollview.delta.rules import RULES
+        from rollview.delta.rules import RULES  # the rules derive the deltas of their inputs here
 
         if plan not in self._deltas:
             found = None
@@ -116,9 +116,8 @@ class Deriving:
         columns = []
         for value in values:
             self._numbers += 1
-            kind = value.type if value.type is not None else None
             name = f"k{self._numbers}"
-            columns.append(Computed(Column(name, name, kind) if kind is not None else Column(name, name), value.copy()))
+            columns.append(Computed(Column(name, name, value.type or UNKNOWN), value.copy()))
         plan = Distinct(Project(delta, tuple(columns)))
         pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
         return Keys(plan, pairs)

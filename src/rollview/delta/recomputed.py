@@ -23,7 +23,18 @@ from rollview.delta.deriving import Deriving, Keys, NotMaintained
 from rollview.delta.touched import all_touched
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Column, Computed, Distinct, Limit, Node, Project, SetOperation, Window
+from rollview.plan.nodes import (
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Limit,
+    Node,
+    Project,
+    SetOperation,
+    UnionAll,
+    Window,
+)
 
 
 def recomputed(node: Node, keys: Sequence[Keys], deriving: Deriving, what: str) -> Node:
@@ -80,8 +91,6 @@ def set_operation(node: SetOperation, deriving: Deriving) -> Node | None:
 
 
 def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | None:
-    from rollview.plan.nodes import UnionAll
-
     there = [term for term in terms if term is not None]
     return there[0] if len(there) == 1 else UnionAll(there[0], there[1], output) if there else None
 

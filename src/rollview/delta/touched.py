@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, change_scan
-from rollview.plan.expressions import conjuncts, equality, ref
+from rollview.plan.expressions import columns_equal_to, equal_groups, ref
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -84,38 +84,22 @@ def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]
 
 
 def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
-    kind = plan.kind if isinstance(plan, Join) else INNER
+    kind = plan.kind
     if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
         return None
     if kind not in (INNER, CROSS) and not set(names) <= plan.inputs[0].names:
         return None
-    conditions = plan.conditions if isinstance(plan, MultiJoin) else tuple(conjuncts(plan.condition))
-    equal = [(a.name, b.name) for sides in map(equality, conditions) if sides is not None
-             for a, b in (sides, sides[::-1]) if isinstance(a, exp.Column) and isinstance(b, exp.Column)]  # fmt: skip
+    equal = equal_groups(plan.conditions)
     found: list[Node] = []
     for side in plan.inputs:
         if not deriving.touches(side):
             continue
-        there = [_same_in(side, name, equal) for name in names]
+        there = [next((c for c in columns_equal_to(n, equal) if c in side.names), None) for n in names]
         if any(name is None for name in there):
             return None
         below = [name for name in there if name is not None]
         found += [_only(each, below, names) for each in touched(side, below, deriving)]
     return found
-
-
-def _same_in(side: Node, name: str, equal: Sequence[tuple[str, str]]) -> str | None:
-    """The column of a side that must equal another one for rows to match."""
-    seen, waiting = {name}, [name]
-    while waiting:
-        here = waiting.pop()
-        if here in side.names:
-            return here
-        for a, b in equal:
-            if a == here and b not in seen:
-                seen.add(b)
-                waiting.append(b)
-    return None
 
 
 def _only(plan: Node, names: Sequence[str], called: Sequence[str]) -> Node:

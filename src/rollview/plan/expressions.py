@@ -77,6 +77,27 @@ def same(a: str, b: str) -> Expr:
     return exp.NullSafeEQ(this=ref(a), expression=ref(b))
 
 
+def equal_groups(conditions: Iterable[Expr]) -> list[list[Expr]]:
+    """Expressions that conditions make equal, together: a = b and b = c, so a, b and c."""
+    groups: list[list[Expr]] = []
+    for sides in map(equality, conditions):
+        if sides is not None:
+            touching = [group for group in groups if sides[0] in group or sides[1] in group]
+            merged = [value for group in touching for value in group]
+            merged += [value for value in dict.fromkeys(sides) if value not in merged]
+            groups = [group for group in groups if group not in touching] + [merged]
+    return groups
+
+
+def columns_equal_to(name: str, groups: Iterable[Iterable[Expr]]) -> list[str]:
+    """The columns that such a group makes equal to a column, itself first."""
+    found = [name]
+    for group in groups:
+        names = [value.name for value in group if isinstance(value, exp.Column)]
+        found += [other for other in names if name in names and other not in found]
+    return found
+
+
 def equality(expr: Expr) -> tuple[Expr, Expr] | None:
     """The two sides, if the expression is an equality."""
     bare = expr.unnest() if isinstance(expr, exp.Paren) else expr

@@ -13,7 +13,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from rollview.errors import InternalError
-from rollview.plan.expressions import Expr, names_in, ref
+from rollview.plan.expressions import Expr, conjuncts, names_in, ref
 
 UNKNOWN = exp.DataType(this=exp.DataType.Type.UNKNOWN)
 
@@ -227,6 +227,11 @@ class Join(Node):
         return tuple(part for part in (self.condition, self.compared) if part is not None)
 
     @property
+    def conditions(self) -> tuple[Expr, ...]:
+        """What must all be true of a pair; under the name that a join of many inputs has for it."""
+        return tuple(conjuncts(self.condition))
+
+    @property
     def details(self) -> str:
         parts = [self.kind]
         if self.condition is not None:
@@ -245,6 +250,7 @@ class MultiJoin(Node):
     """The inner join of several inputs: all combinations of their rows for which every condition is true."""
 
     title: ClassVar[str] = "multi join"
+    kind: ClassVar[str] = INNER
     parts: tuple[Node, ...]
     conditions: tuple[Expr, ...]
 

@@ -189,13 +189,23 @@ def _changes(
         if after != upto:
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
             check_columns(catalog, base, used, upto)
-            change = few_changes_of(catalog, base, used, after, upto, _FEW) or catalog.engine.keep(
-                changes_of(catalog, base, used, after, upto)
-            )
+            with _unreadable_feed(base):
+                change = few_changes_of(catalog, base, used, after, upto, _FEW) or catalog.engine.keep(
+                    changes_of(catalog, base, used, after, upto)
+                )
             kept.append(change)
             if change.rows:
                 found[table] = change
     return found
+
+
+@contextlib.contextmanager
+def _unreadable_feed(base: BaseTable) -> Iterator[None]:
+    """The columns that the view uses are as they were: a feed that a change of others makes unreadable is gone."""
+    try:
+        yield
+    except SchemaChanged as error:
+        raise VersionGone(f"The changes of {base.name} cannot be read", why=error.what) from error
 
 
 def _used(plan: Node, table: str, order: list[str]) -> list[str]:

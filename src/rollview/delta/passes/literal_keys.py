@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import CHANGE, STEP
-from rollview.plan.expressions import Expr, conjuncts, ref
+from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
-    ANTI,
     CROSS,
     FULL,
     INNER,
@@ -40,17 +39,15 @@ _LISTED = 200
 
 def literal_keys(plan: Node, known: Known) -> Node:
     def rule(node: Node) -> Node | None:
-        if not isinstance(node, Join | MultiJoin) or (isinstance(node, Join) and node.kind == FULL):
+        if not isinstance(node, Join | MultiJoin) or node.kind == FULL:
             return None
-        kind = node.kind if isinstance(node, Join) else INNER
         parts = list(node.inputs)
-        conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
-        for condition in conditions:
+        for condition in node.conditions:
             if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
                 continue
             for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
                 if isinstance(mine, exp.Column) and isinstance(theirs, exp.Column):
-                    _narrow(parts, node.inputs, kind, mine.name, theirs.name, isinstance(condition, exp.EQ), known)
+                    _narrow(parts, node.inputs, node.kind, mine.name, theirs.name, isinstance(condition, exp.EQ), known)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
@@ -66,8 +63,6 @@ def _narrow(
         return
     if place == 0 and kind not in (INNER, CROSS, SEMI):
         return  # rows of the kept side stay, whatever they match
-    if kind == ANTI and place == 0:
-        return
     values = _values(giver, mine, known)
     if values is None or _values(inputs[place], theirs, known) is not None:
         return

@@ -14,7 +14,17 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in, ref, rename, replace_columns
+from rollview.plan.expressions import (
+    Expr,
+    columns_equal_to,
+    conjunction,
+    conjuncts,
+    equal_groups,
+    names_in,
+    ref,
+    rename,
+    replace_columns,
+)
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -120,14 +130,14 @@ def _partitioned_by(node: Window) -> list[Expr]:
 
 
 def _through_join(node: Join | MultiJoin, pairs: Sequence[Pair], keys: Node) -> Node:
-    kind = node.kind if isinstance(node, Join) else INNER
+    kind = node.kind
     if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
         return restricted(node, pairs, keys)
     inner = kind in (INNER, CROSS)
     deciding = node.inputs if inner else node.inputs[:1]
     # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
     telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
-    equal = _equalities(node)
+    equal = equal_groups(node.conditions)
     sides = []
     whole = False
     for place, side in enumerate(node.inputs):
@@ -140,27 +150,10 @@ def _through_join(node: Join | MultiJoin, pairs: Sequence[Pair], keys: Node) -> 
     return joined if whole else restricted(joined, pairs, keys)
 
 
-def _equalities(node: Join | MultiJoin) -> list[tuple[str, str]]:
-    conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
-    found = []
-    for part in conditions:
-        sides = equality(part)
-        if sides is not None and all(isinstance(side, exp.Column) for side in sides):
-            found += [(sides[0].name, sides[1].name), (sides[1].name, sides[0].name)]
-    return found
-
-
-def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[tuple[str, str]]) -> list[Pair]:
+def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[Sequence[Expr]]) -> list[Pair]:
     """What the keys say of a side through equalities: a ∈ keys and a = b, so b ∈ keys."""
     found: list[Pair] = []
     for value, key in pairs:
-        if isinstance(value, exp.Column):
-            seen, waiting = {value.name}, [value.name]
-            while waiting:
-                here = waiting.pop()
-                for a, b in equal:
-                    if a == here and b not in seen:
-                        seen.add(b)
-                        waiting.append(b)
-            found += [(ref(name), key) for name in sorted(seen - {value.name}) if name in side.names][:1]
+        others = columns_equal_to(value.name, equal)[1:] if isinstance(value, exp.Column) else []
+        found += [(ref(name), key) for name in sorted(others) if name in side.names][:1]
     return found

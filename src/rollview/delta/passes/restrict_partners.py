@@ -8,13 +8,13 @@ input of an inner join that is a plain scan: the join itself does as much; and n
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, permutations
 
 from rollview.delta.deriving import cheap
 from rollview.delta.join import plain
 from rollview.delta.passes.push_restrictions import restricted
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import Expr, conjuncts, equality, names_in
+from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -40,7 +40,7 @@ def restrict_partners(plan: Node) -> Node:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin):
             return None
-        kind = node.kind if isinstance(node, Join) else INNER
+        kind = node.kind
         if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
             return None
         place = next((i for i, part in enumerate(node.inputs) if WEIGHT.name in part.names), None)
@@ -58,10 +58,9 @@ def restrict_partners(plan: Node) -> Node:
 
 def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) -> Node:
     """The rows of a partner that an equality ties to the delta's, directly or through other inputs."""
-    conditions = node.conditions if isinstance(node, MultiJoin) else tuple(conjuncts(node.condition))
     keys: list[Computed] = []
     pairs: list[tuple[Expr, str]] = []
-    for mine, theirs in _tied([sides for c in conditions if (sides := equality(c)) is not None]):
+    for mine, theirs in (pair for group in equal_groups(node.conditions) for pair in permutations(group, 2)):
         if names_in(mine) and names_in(theirs) and names_in(mine) <= delta.names and names_in(theirs) <= part.names:
             if any(value == theirs for value, _ in pairs):
                 continue
@@ -69,14 +68,3 @@ def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) 
             keys.append(Computed(Column(name, name), mine.copy()))
             pairs.append((theirs, name))
     return part if not pairs else restricted(part, pairs, Distinct(Project(delta, tuple(keys))))
-
-
-def _tied(equal: list[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]]:
-    """All pairs of expressions that equalities make equal: a = b and b = c, so a = c."""
-    groups: list[list[Expr]] = []
-    for a, b in equal:
-        touching = [group for group in groups if a in group or b in group]
-        merged = [value for group in touching for value in group]
-        merged += [value for value in (a, b) if value not in merged]
-        groups = [group for group in groups if group not in touching] + [merged]
-    return [(a, b) for group in groups for a in group for b in group if a != b]
