@@ -38,6 +38,7 @@ class Counting:
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": folder.as_uri(),
             "spark.eventLog.rolling.enabled": "false",
+            "spark.eventLog.compress": "false",
         }
         self.spark: SparkSession = start_session(settings)
 

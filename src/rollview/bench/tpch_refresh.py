@@ -39,13 +39,25 @@ def load(rv: Rollview, folder: Path) -> None:
         rv.store.create(name, picked, key=table.key)
 
 
-def replace_orders(rv: Rollview, turn: int) -> None:
-    """New orders in, old orders out: keys that TPC-H leaves free are taken, others go."""
+def replace_orders(rv: Rollview, scale: float, turn: int, *, spread: bool = False) -> None:
+    """One of PART orders, and its lines, is replaced by another.
+
+    As TPC-H's refresh functions do it: old orders of a range of keys go, new ones come with keys of that range that
+    were left free (of 32 keys, 8 are used). The new orders are those of a range far away, under the new keys.
+    ``spread`` takes orders of the whole table instead: then no statistics of files can skip anything.
+    """
+    width = max(32, round(6_000_000 * scale / PART / 32) * 32)
+    low, far = turn * width, round(6_000_000 * scale / 64) * 32
     for table, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
         rest = ", ".join(column for column, _ in TABLES[table].columns if column != key)
-        own = f"{key} % 32 < 8 AND pmod(hash({key}), {PART})"
-        rv.sql(f"INSERT INTO {table} SELECT {key} + {8 * turn}, {rest} FROM {table} WHERE {own} = {2 * turn}")
-        rv.sql(f"DELETE FROM {table} WHERE {own} = {2 * turn + 1}")
+        if spread:
+            own = f"{key} % 32 < 8 AND pmod(hash({key}), {PART})"
+            new, source, old = f"{key} + {8 * turn}", f"{own} = {2 * turn}", f"{own} = {2 * turn + 1}"
+        else:
+            new, source = f"{key} - {far} + 8", f"{key} % 32 < 8 AND {key} BETWEEN {far + low} AND {far + low + width - 1}"
+            old = f"{key} % 32 < 8 AND {key} BETWEEN {low} AND {low + width - 1}"
+        rv.sql(f"INSERT INTO {table} SELECT {new}, {rest} FROM {table} WHERE {source}")
+        rv.sql(f"DELETE FROM {table} WHERE {old}")
 
 
 def run(scale: float = 1.0) -> Report:

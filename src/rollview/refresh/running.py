@@ -15,7 +15,7 @@ from rollview.compile.script import Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP
 from rollview.delta.passes.literal_keys import literal_keys
-from rollview.delta.passes.only_small import only_small
+from rollview.delta.passes.small_sides import small_sides
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.errors import (
@@ -42,6 +42,9 @@ _TRIES = 5
 
 #: Up to so many changed rows are read in this process.
 _FEW = 100_000
+
+#: A table of up to so many bytes is sent to where a join needs it; as much as Spark would send by itself.
+_SMALL_TABLE = 10_000_000
 
 
 def refresh_view(
@@ -238,10 +241,15 @@ def _rows(
         rows = local.get(relation_name(scan))
         return None if rows is None else rows.column(column).unique().to_pylist()
 
+    def is_small(scan: Scan) -> bool:
+        if scan.version in (CHANGE, STEP):
+            return local.get(relation_name(scan)) is not None
+        size = catalog.store.size(catalog.stored(scan.table), target[scan.table].version)
+        return size is not None and size <= _SMALL_TABLE
+
     def fitted(plan: Node) -> Node:
         """The plan with what is known only now: the values of keys, and which sides are small."""
-        few = only_small(plan, lambda scan: local.get(relation_name(scan)) is not None)
-        return literal_keys(few, known)
+        return literal_keys(small_sides(plan, is_small), known)
 
     def provide(plan: Node) -> None:
         for node in plan.walk():

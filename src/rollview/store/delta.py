@@ -91,6 +91,9 @@ class DeltaStore(DeltaNames):
     def count(self, table: str, version: int | None = None) -> int:
         return self.read(table, version).count()
 
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return None
+
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._require(table)
         if version is None:

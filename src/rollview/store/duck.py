@@ -121,6 +121,9 @@ class DuckStore:
     def count(self, table: str, version: int | None = None) -> int:
         return int(self.engine.fetch(DuckFrame(f"SELECT count(*) FROM ({self.read(table, version).sql})"))[0][0])
 
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return None
+
     def _columns(self, table: str) -> list[str]:
         described = self.db.execute(f"DESCRIBE rv_data.{_q(table)}").fetchall()
         return [row[0] for row in described if row[0] not in ("__from", "__to")]

@@ -124,6 +124,9 @@ class Store(Protocol):
     def count(self, table: str, version: int | None = None) -> int:
         """The number of rows."""
 
+    def size(self, table: str, version: int | None = None) -> int | None:
+        """The bytes of a version, if the store knows them without asking anyone."""
+
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import CHANGE, STEP
-from rollview.plan.expressions import Expr, ref
+from rollview.plan.expressions import Expr, columns_equal_to, equal_groups, ref
 from rollview.plan.nodes import (
     CROSS,
     FULL,
     INNER,
     SEMI,
+    Aggregate,
     Distinct,
     Filter,
     Join,
@@ -72,14 +73,29 @@ def _narrow(
 
 
 def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
-    """The values that a column can have, if they come from rows at hand."""
+    """The values that a column can have, if they come from rows at hand; maybe more than it has."""
     if isinstance(node, Filter | Distinct):
         return _values(node.inputs[0], name, known)
-    if isinstance(node, Project):
-        value = next(item.value for item in node.output if item.column.name == name)
-        return _values(node.input, value.name, known) if isinstance(value, exp.Column) else None
+    if isinstance(node, Project | Aggregate):
+        made = node.output if isinstance(node, Project) else node.keys
+        value = next((item.value for item in made if item.column.name == name), None)
+        return _values(node.inputs[0], value.name, known) if isinstance(value, exp.Column) else None
+    if isinstance(node, Join | MultiJoin):
+        return _values_of_join(node, name, known)
     if isinstance(node, Scan) and node.version in (STEP, CHANGE):
         return known(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
+    return None
+
+
+def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence[object] | None:
+    """Those of the input that has the column, or of one with an equal column."""
+    inner = node.kind in (INNER, CROSS)
+    same = columns_equal_to(name, equal_groups(node.conditions)) if inner else [name]
+    for side in node.inputs if inner else node.inputs[:1]:
+        for column in same:
+            values = _values(side, column, known) if column in side.names else None
+            if values is not None:
+                return values
     return None
 
 

@@ -21,6 +21,9 @@ from rollview.store.embedded.snapshot import DataFile
 
 _LONGEST_STRING = 32
 
+#: Rows of one row group: as many as a reader must take to get one of them, where pages have no index.
+_ROWS_TOGETHER = 131_072
+
 
 def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile]:
     """Spark writes the frame into a new folder of the table; files without rows are not kept."""
@@ -50,7 +53,13 @@ def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
     path = root / folder / f"part-{uuid.uuid4().hex}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(
-        rows.replace_schema_metadata(None), path, compression="snappy", coerce_timestamps="us", store_schema=False
+        rows.replace_schema_metadata(None),
+        path,
+        compression="snappy",
+        coerce_timestamps="us",
+        store_schema=False,
+        row_group_size=_ROWS_TOGETHER,
+        write_page_index=True,
     )
     return describe(path, root)
 

@@ -117,6 +117,9 @@ class EmbeddedStore:
     def count(self, table: str, version: int | None = None) -> int:
         return sum(file.rows for file in self._snapshot(table, version).files)
 
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return sum(file.size for file in self._snapshot(table, version).files)
+
     def read(self, table: str, version: int | None = None) -> DataFrame:
         return snapshot_rows(self.spark, self._snapshot(table, version))
 
