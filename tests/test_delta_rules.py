@@ -17,10 +17,13 @@ import duck
 import generate
 from histories import Writer
 from rollview.compile.printing import print_plan
+from rollview.compile.state import added_up
 from rollview.compile.view import compile_view
 from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
+from rollview.delta.focus import focused
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.weights import WEIGHT
+from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.plan.nodes import Node, Scan, show_plan
 
 Rows = Counter[tuple[Any, ...]]
@@ -56,7 +59,16 @@ def changed_tables(db: duckdb.DuckDBPyConnection, statements: Sequence[str]) -> 
 def after_delta(
     db: duckdb.DuckDBPyConnection, plan: Node, before: Rows, changed: Sequence[str], passes: Sequence[Pass]
 ) -> Rows:
-    deriving = Deriving(changed)
+    engine = DuckEngine(db)
+
+    def types(part: Node) -> list[str]:
+        names = [f"c{i}" for i in range(len(part.columns))]
+        return [kind for _, kind in engine.columns(DuckFrame(print_plan(_now(part), "duckdb", names, relation)))]
+
+    deriving = Deriving(changed, added_up(plan, types) if passes else {})
+    if passes:
+        plan = focused(plan, deriving)
+        deriving.take_whole(plan)
     delta = deriving.delta(plan)
     if delta is None:
         return before
@@ -99,7 +111,7 @@ def _now(plan: Node) -> Node:
 
 
 def test_deltas_lead_from_old_to_new_with_and_without_passes() -> None:
-    choices = [(), PASSES, *((each,) for each in PASSES)]
+    choices: list[Sequence[Pass]] = [(), PASSES, *((each,) for each in PASSES)]
     for seed in range(300_000, 300_020):
         check(seed, choices)
 

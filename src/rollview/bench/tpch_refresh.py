@@ -54,7 +54,10 @@ def replace_orders(rv: Rollview, scale: float, turn: int, *, spread: bool = Fals
             own = f"{key} % 32 < 8 AND pmod(hash({key}), {PART})"
             new, source, old = f"{key} + {8 * turn}", f"{own} = {2 * turn}", f"{own} = {2 * turn + 1}"
         else:
-            new, source = f"{key} - {far} + 8", f"{key} % 32 < 8 AND {key} BETWEEN {far + low} AND {far + low + width - 1}"
+            new, source = (
+                f"{key} - {far} + 8",
+                f"{key} % 32 < 8 AND {key} BETWEEN {far + low} AND {far + low + width - 1}",
+            )
             old = f"{key} % 32 < 8 AND {key} BETWEEN {low} AND {low + width - 1}"
         rv.sql(f"INSERT INTO {table} SELECT {new}, {rest} FROM {table} WHERE {source}")
         rv.sql(f"DELETE FROM {table} WHERE {old}")
@@ -70,10 +73,10 @@ def run(scale: float = 1.0) -> Report:
         views = queries()
         for name, sql in views.items():
             rv.create(name, sql)
-        replace_orders(rv, 1)
+        replace_orders(rv, scale, 1)
         for name in views:
             rv.refresh(name)
-        replace_orders(rv, 2)
+        replace_orders(rv, scale, 2)
         measured = {}
         for name in views:
             with counting.label(f"{name} refresh"):

@@ -8,16 +8,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rollview.compile.partials import ADD, GREATEST, LEAST, RECOMPUTE, Partial, sign
-from rollview.compile.state import BAG, COUNT, GROUPS, KEYED, State
+from rollview.compile.state import BAG, GROUPS, KEYED, State
+from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
+from rollview.delta.focus import focused
+from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, Partial, sign
 from rollview.delta.passes import PASSES, Pass, improved
-from rollview.delta.recomputed import touched_groups
-from rollview.delta.weights import WEIGHT, consolidated
+from rollview.delta.weights import WEIGHT, consolidated, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
     ANTI,
@@ -40,6 +41,7 @@ from rollview.plan.nodes import (
     Scan,
     UnionAll,
     Window,
+    exactly,
     show,
     show_plan,
 )
@@ -82,7 +84,9 @@ def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
-    deriving = Deriving(changed)
+    deriving = Deriving(changed, state.added)
+    state = replace(state, root=focused(state.root, deriving))
+    deriving.take_whole(state.root)
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
     grows = set(changed) <= set(growing) and only_grows(followed, deriving)
     if state.kind == GROUPS:
@@ -146,10 +150,7 @@ def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> S
 
     Rows are summed one by one, n of them for a weight of n: a product with the weight could lose digits.
     """
-    copy = Column("__copy", "__copy")
-    series = exp.GenerateSeries(start=exp.Literal.number(1), end=exp.Abs(this=ref(WEIGHT.name)))
-    kept = tuple(Computed(c, ref(c.name)) for c in (*root.input.columns, WEIGHT))
-    unit = Project(Generate(below, exp.Explode(this=series), (copy,)), kept)
+    unit = one_by_one(exactly(below, (*root.input.columns, WEIGHT)))
     values = []
     for partial in state.partials:
         assert partial.change is not None

@@ -14,15 +14,15 @@ query computes from them is stored, too: readers need not compute, whatever thei
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rollview.compile.partials import ADD, RECOMPUTE, Partial, Partials, exact
 from rollview.compile.printing import print_plan
 from rollview.compile.view import CompiledView
-from rollview.delta.deriving import CHANGE
+from rollview.delta.deriving import CHANGE, names_of
+from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan
@@ -31,9 +31,6 @@ KEYED, BAG, GROUPS = "keyed", "bag", "groups"
 
 #: The name by which the SQL that shows a view reads the state.
 STATE = "__state"
-
-#: The hidden number of copies of a bag's row, or of rows of a group.
-COUNT = Column("__n", "__n", exp.DataType.build("bigint"))
 
 #: The key of a group that has none, and whether HAVING holds for a group.
 ONE = Column("__one", "__one", exp.DataType.build("int"))
@@ -50,7 +47,8 @@ class State:
     the view's; both are SQL over ``__state``. Without a feed, the view's changes are found by comparing.
 
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
-    ``computed`` are the stored columns that follow from the others.
+    ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
+    added up.
     """
 
     kind: str
@@ -61,6 +59,7 @@ class State:
     root: Node
     partials: tuple[Partial, ...] = ()
     computed: tuple[Computed, ...] = ()
+    added: Mapping[str, Added] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,8 +73,36 @@ class State:
 def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialect: str = "spark") -> State:
     """The state of a view whose visible columns have these names."""
     finish = _split(compiled.plan)
+    followed = compiled.keyed.plan if finish is None else finish.root.input
+    added = added_up(followed, types)
     if finish is not None:
-        return _groups(compiled.plan, finish, types, labels, dialect)
+        return replace(_groups(compiled.plan, finish, types, labels, dialect), added=added)
+    return replace(_of_rows(compiled, labels, dialect), added=added)
+
+
+def added_up(plan: Node, types: Types) -> dict[str, Added]:
+    """The aggregates of a plan that can be added up, by ``names_of``."""
+    nodes = [node for node in plan.walk() if isinstance(node, Aggregate) and node.sets is None]
+    found = {names_of(node): _added(node, types) for node in nodes}
+    return {name: added for name, added in found.items() if added is not None}
+
+
+def _added(node: Aggregate, types: Types) -> Added | None:
+    """How the groups of an aggregate follow from sums and counts; None if they do not."""
+    partials = Partials()
+    kinds = types(node)[len(node.keys) :] if node.aggregates else ()
+    pairs = zip(node.aggregates, kinds, strict=True)
+    results = {item.column.name: partials.finished(item, COUNT.name, kind) for item, kind in pairs}
+    values = tuple(Computed(p.column, p.value) for p in partials.found)
+    stored = types(Aggregate(node.input, (), values)) if values else ()
+    settled = [_settled(p, kind, node) for p, kind in zip(partials.found, stored, strict=True)]
+    if any(partial.combine != ADD for partial in settled):
+        return None
+    return Added(tuple(settled), ROWS, results)
+
+
+def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> State:
+    """The rows themselves, by their key or as a bag."""
     keyed = compiled.keyed
     visible = [column for column in keyed.plan.columns if column.name not in keyed.hidden]
     if keyed.key:

@@ -8,14 +8,30 @@ did not change has just one. The delta of an operator below which nothing change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rollview.delta.partials import Added
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, ref
-from rollview.plan.nodes import SEMI, UNKNOWN, Column, Computed, Distinct, Filter, Join, Node, Project, Scan
+from rollview.plan.nodes import (
+    SEMI,
+    UNKNOWN,
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Filter,
+    Join,
+    Limit,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+    Window,
+)
 from rollview.plan.renaming import by_place, renamed
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
@@ -56,18 +72,47 @@ class Keys:
 class Deriving:
     """One derivation: which tables changed, the steps so far, and names for new columns."""
 
-    def __init__(self, changed: Collection[str]) -> None:
+    def __init__(self, changed: Collection[str], added: Mapping[str, Added] | None = None) -> None:
         self.changed = frozenset(changed)
+        self.added = added or {}
+        self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
         self._forms: list[tuple[Node, Step]] = []
         self._numbers = 0
 
     def old(self, plan: Node) -> Node:
-        return at(plan, OLD, self.changed)
+        return self._at(plan, OLD)
 
     def new(self, plan: Node) -> Node:
-        return at(plan, NEW, self.changed)
+        return self._at(plan, NEW)
+
+    def _at(self, plan: Node, version: str) -> Node:
+        """The plan over one version of its tables; groups of which all are at hand are taken from there."""
+        from rollview.delta.aggregate import before_and_after, one_version  # it derives here, too
+
+        if isinstance(plan, Aggregate) and self.is_whole(plan):
+            return one_version(plan, before_and_after(plan, self), now=version == NEW)
+        if isinstance(plan, Scan):
+            return at(plan, version, self.changed)
+        return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
+
+    def added_up(self, node: Aggregate) -> Added | None:
+        """How the groups of an aggregate follow from sums and counts; None if they do not."""
+        return self.added.get(names_of(node))
+
+    def take_whole(self, plan: Node) -> None:
+        """Finds the groups that are needed all, before and after, because what is above looks at every one of them."""
+        from rollview.delta.join import one_changed
+
+        for node in plan.walk():
+            if _looks_at_all(node) and self.touches(node):
+                for inner in _groups_below(node.inputs[0]):
+                    if self.added_up(inner) is not None and one_changed(inner.input, self):
+                        self.whole.append(_form(inner))
+
+    def is_whole(self, node: Aggregate) -> bool:
+        return bool(self.whole) and self.touches(node) and _form(node) in self.whole
 
     def delta(self, plan: Node) -> Node | None:
         """The delta of a plan: its columns and a weight; None if nothing below it changed."""
@@ -91,7 +136,7 @@ class Deriving:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
-        form = renamed(plan, by_place(plan))
+        form = _form(plan)
         for known, step in self._forms:
             if known == form:
                 scan = _step_scan(step)
@@ -123,6 +168,29 @@ class Deriving:
         return Keys(plan, pairs)
 
 
+def names_of(node: Aggregate) -> str:
+    """What an aggregate operator is known by: the names of its results are its own, wherever it stands."""
+    return " ".join(item.column.name for item in node.aggregates)
+
+
+def _form(plan: Node) -> Node:
+    """The plan but for the names of its columns."""
+    found: Node = renamed(plan, by_place(plan))
+    return found
+
+
+def _looks_at_all(node: Node) -> bool:
+    if isinstance(node, Window):
+        return any(not item.value.args.get("partition_by") for item in node.functions)
+    return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
+
+
+def _groups_below(node: Node) -> list[Aggregate]:
+    if isinstance(node, Aggregate):
+        return [node] if node.keys and node.sets is None else []
+    return _groups_below(node.inputs[0]) if isinstance(node, Filter | Project | Limit | Window) else []
+
+
 def _step_scan(step: Step) -> Scan:
     columns = step.plan.columns
     return Scan(step.name, columns, tuple(column.name for column in columns), version=STEP)
@@ -130,8 +198,8 @@ def _step_scan(step: Step) -> Scan:
 
 def cheap(plan: Node) -> bool:
     """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
-    if isinstance(plan, Filter | Project):
-        return cheap(plan.input)
+    if isinstance(plan, Filter | Project | UnionAll):
+        return all(cheap(child) for child in plan.inputs)
     return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
 
 

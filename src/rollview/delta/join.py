@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rollview.delta.deriving import Deriving
 from rollview.delta.weights import together
-from rollview.plan.nodes import Filter, Join, MultiJoin, Node, Project, Scan
+from rollview.plan.nodes import CROSS, FULL, INNER, Filter, Generate, Join, MultiJoin, Node, Project, Scan
 
 
 def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
@@ -29,6 +29,18 @@ def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
             after = [deriving.old(other) for other in node.inputs[place + 1 :]]
             terms.append(node.with_inputs([*before, delta, *after]))
     return together(terms, node.columns)
+
+
+def one_changed(plan: Node, deriving: Deriving) -> bool:
+    """Whether a plan has one changed table, whose change goes through it by itself: no version of it is read."""
+    if isinstance(plan, Filter | Project | Generate):
+        return one_changed(plan.inputs[0], deriving)
+    if isinstance(plan, Join | MultiJoin):
+        changed = [side for side in plan.inputs if deriving.touches(side)]
+        deciding = plan.inputs if plan.kind in (INNER, CROSS) else plan.inputs[:1]
+        alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL
+        return alone and one_changed(changed[0], deriving)
+    return isinstance(plan, Scan)
 
 
 def plain(node: Node) -> bool:

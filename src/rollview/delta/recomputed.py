@@ -19,12 +19,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.deriving import Deriving, Keys, NotMaintained
+from rollview.delta.deriving import Deriving, Keys
 from rollview.delta.touched import all_touched
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
-    Aggregate,
     Column,
     Computed,
     Distinct,
@@ -46,30 +45,20 @@ def recomputed(node: Node, keys: Sequence[Keys], deriving: Deriving, what: str) 
     return deriving.step(what, consolidated(difference), f"change of {node.title} {node.details}")
 
 
-def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
-    if node.sets is not None:
-        raise NotMaintained("operator_not_incremental", "grouping sets over keys that are not plain columns")
-    keys = touched_groups(node, deriving)
-    return None if keys is None else recomputed(node, [keys], deriving, "groups")
-
-
-def touched_groups(node: Aggregate, deriving: Deriving) -> Keys | None:
-    """The groups that a change can touch; None if there is none."""
-    return _keys(node.input, [item.value for item in node.keys], deriving)
-
-
-def _keys(below: Node, values: Sequence[Expr], deriving: Deriving) -> Keys | None:
+def touched_keys(below: Node, values: Sequence[Expr], deriving: Deriving) -> Keys | None:
     """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
     names = [value.name for value in values if isinstance(value, exp.Column)]
     if len(names) == len(values):
         rows = all_touched(below, list(dict.fromkeys(names)), deriving)
     else:
         rows = deriving.delta(below)
-    return None if rows is None else deriving.keys(rows, values)
+    if rows is None:
+        return None
+    return deriving.keys(deriving.at_hand(rows) if values else rows, values)
 
 
 def distinct(node: Distinct, deriving: Deriving) -> Node | None:
-    keys = _keys(node.input, [ref(column.name) for column in node.columns], deriving)
+    keys = touched_keys(node.input, [ref(column.name) for column in node.columns], deriving)
     return None if keys is None else recomputed(node, [keys], deriving, "distinct")
 
 
@@ -102,7 +91,7 @@ def window(node: Window, deriving: Deriving) -> Node | None:
         for group in by:
             chained = Window(chained, group)
         return deriving.delta(chained)
-    keys = _keys(node.input, partition_of(node), deriving)
+    keys = touched_keys(node.input, partition_of(node), deriving)
     return None if keys is None else recomputed(node, [keys], deriving, "partitions")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rollview.delta import linear, recomputed
+from rollview.delta.aggregate import aggregate
 from rollview.delta.deriving import Deriving
 from rollview.delta.join import inner_delta, multi_join
 from rollview.delta.matching import matching_delta
@@ -51,7 +52,7 @@ RULES: dict[type[Node], Rule] = {
     UnionAll: linear.union_all,
     Join: join,
     MultiJoin: multi_join,
-    Aggregate: recomputed.aggregate,
+    Aggregate: aggregate,
     Distinct: recomputed.distinct,
     SetOperation: recomputed.set_operation,
     Window: recomputed.window,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, change_scan
-from rollview.plan.expressions import columns_equal_to, equal_groups, ref
+from rollview.plan.expressions import columns_equal_to, conjunction, equal_groups, names_in, ref
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -89,6 +89,11 @@ def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -
         return None
     if kind not in (INNER, CROSS) and not set(names) <= plan.inputs[0].names:
         return None
+    if kind == SEMI and not deriving.touches(plan.inputs[1]):
+        condition = conjunction(plan.conditions)
+        needed = {name for part in plan.conditions for name in names_in(part)} & plan.inputs[0].names
+        left = touched(plan.inputs[0], [*names, *sorted(needed)], deriving)
+        return [Join(SEMI, each, deriving.new(plan.inputs[1]), condition) for each in left]
     equal = equal_groups(plan.conditions)
     found: list[Node] = []
     for side in plan.inputs:

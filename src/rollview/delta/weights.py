@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Node, Project, UnionAll, exactly
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll, exactly
 
 #: The weight of a row. No plan joins two deltas, so one name is enough.
 WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
@@ -25,6 +25,14 @@ def negated(delta: Node) -> Node:
     """What takes a delta back."""
     kept = tuple(Computed(column, ref(column.name)) for column in delta.columns if column.name != WEIGHT.name)
     return Project(delta, (*kept, Computed(WEIGHT, exp.Neg(this=ref(WEIGHT.name)))))
+
+
+def one_by_one(delta: Node) -> Node:
+    """A row of weight n as n rows, so that values need not be multiplied: a product could lose digits."""
+    copy = Column("__copy", "__copy")
+    series = exp.GenerateSeries(start=exp.Literal.number(1), end=exp.Abs(this=ref(WEIGHT.name)))
+    kept = tuple(Computed(column, ref(column.name)) for column in delta.columns)
+    return Project(Generate(delta, exp.Explode(this=series), (copy,)), kept)
 
 
 def together(terms: Sequence[Node | None], columns: Sequence[Column]) -> Node | None:

@@ -227,8 +227,7 @@ def _with_state(
         state = state_of(compiled, types_of, [column.name for column in view.columns], engine.dialect)
         rows = engine.select(state.plan, frames)
         shown = engine.columns(engine.over_state(rows, state.show))
-        if len(types) < 2:
-            types.append(tuple(kind for _, kind in engine.columns(rows)))
+        types.append(tuple(kind for _, kind in engine.columns(rows)))
     except Exception:
         return None
     if engine.exact and [kind for _, kind in shown] != [column.type for column in view.columns]:

@@ -28,6 +28,7 @@ from rollview.plan.nodes import (
     Node,
     Project,
     Scan,
+    UnionAll,
 )
 from rollview.plan.normalising import apply_rule
 
@@ -80,6 +81,10 @@ def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
         made = node.output if isinstance(node, Project) else node.keys
         value = next((item.value for item in made if item.column.name == name), None)
         return _values(node.inputs[0], value.name, known) if isinstance(value, exp.Column) else None
+    if isinstance(node, UnionAll):
+        places = [column.name for column in node.columns]
+        sides = [_values(side, side.columns[places.index(name)].name, known) for side in node.inputs]
+        return None if any(side is None for side in sides) else [value for side in sides for value in side or ()]
     if isinstance(node, Join | MultiJoin):
         return _values_of_join(node, name, known)
     if isinstance(node, Scan) and node.version in (STEP, CHANGE):

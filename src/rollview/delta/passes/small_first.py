@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rollview.delta.passes.push_restrictions import restriction
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in
+from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in
 from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, exactly
 from rollview.plan.normalising import apply_rule
 
@@ -32,8 +32,8 @@ def _chained(node: Node) -> Node | None:
     waiting.remove(first)
     chain = first
     while waiting:
-        tied = [part for part in waiting if _ties(chain, part, open_)]
-        part = min(tied or waiting, key=_size)
+        so_far, left = chain, list(open_)
+        part = min(waiting, key=lambda each: (_tie(so_far, each, left), _size(each)))
         waiting.remove(part)
         names = chain.names | part.names
         ready = [condition for condition in open_ if names_in(condition) <= names]
@@ -42,9 +42,11 @@ def _chained(node: Node) -> Node | None:
     return exactly(chain, node.columns)
 
 
-def _ties(chain: Node, part: Node, conditions: list[Expr]) -> bool:
+def _tie(chain: Node, part: Node, conditions: list[Expr]) -> int:
+    """0 for an input that an equality ties to the chain, 1 for another condition, 2 for none."""
     names = chain.names | part.names
-    return any(names_in(c) <= names and names_in(c) & chain.names and names_in(c) & part.names for c in conditions)
+    ties = [c for c in conditions if names_in(c) <= names and names_in(c) & chain.names and names_in(c) & part.names]
+    return 2 if not ties else 0 if any(equality(c) is not None for c in ties) else 1
 
 
 def _size(node: Node) -> int:

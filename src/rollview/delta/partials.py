@@ -12,6 +12,7 @@ Floats are never added and subtracted: the sum would drift, and never lose a NaN
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -32,6 +33,15 @@ class Partial:
     value: Expr
     change: Expr | None
     combine: str
+
+
+@dataclass(frozen=True)
+class Added:
+    """An aggregate operator as sums and counts: its ``results`` follow from ``partials`` and the number of rows."""
+
+    partials: tuple[Partial, ...]
+    rows: Partial
+    results: Mapping[str, Expr]
 
 
 class Partials:
@@ -95,6 +105,11 @@ def sign() -> Expr:
     """+1 for a row that comes, −1 for one that goes."""
     positive = exp.GT(this=ref(WEIGHT.name), expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=positive, true=exp.Literal.number(1))], default=exp.Literal.number(-1))
+
+
+#: The number of rows of a group.
+COUNT = Column("__n", "__n", exp.DataType.build("bigint"))
+ROWS = Partial(COUNT, exp.Count(this=exp.Star()), exp.Cast(this=exp.Sum(this=sign()), to=WEIGHT.type.copy()), ADD)
 
 
 def exact(kind: str, *, mean: bool = False) -> bool:
