@@ -16,11 +16,10 @@ from sqlglot import exp
 from rollview.delta.deriving import Deriving, Keys, NotMaintained
 from rollview.delta.join import one_changed
 from rollview.delta.partials import Added, Partial
-from rollview.delta.passes.push_restrictions import restriction
 from rollview.delta.recomputed import recomputed, touched_keys
 from rollview.delta.weights import WEIGHT, one_by_one, together, weighted
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Join, Node, Project, UnionAll
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Node, Project, UnionAll
 
 _BOOLEAN = exp.DataType.build("boolean")
 
@@ -45,7 +44,7 @@ def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
         return None
     delta = deriving.at_hand(delta)
     keys = deriving.keys(delta, [item.value for item in node.keys])
-    both = both_versions(node, added, keys.restrict(deriving.new(_unfocused(node.input, keys))), delta)
+    both = both_versions(node, added, keys.restrict(deriving.new(node.input)), delta)
     return _change(
         node, deriving.step("groups", Filter(both, _differs(node)), f"change of {node.title} {node.details}")
     )
@@ -135,15 +134,3 @@ def _signed(partial: Partial) -> Expr:
     if isinstance(partial.value, exp.Count):
         return exp.Coalesce(this=partial.change.copy(), expressions=[exp.Literal.number(0)])
     return partial.change
-
-
-def _unfocused(plan: Node, keys: Keys) -> Node:
-    """Rows that are to be restricted to touched keys need no restriction to other values of the same expressions."""
-    pairs = restriction(plan)
-    if (
-        pairs is None
-        or not isinstance(plan, Join)
-        or not all(v in [value for value, _ in keys.pairs] for v, _ in pairs)
-    ):
-        return plan
-    return _unfocused(plan.left, keys)

@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from rollview.delta.partials import Added
+from rollview.delta.restriction import Pair, restricted, restriction
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import Expr, conjunction, ref
+from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
-    SEMI,
     UNKNOWN,
     Aggregate,
     Column,
     Computed,
     Distinct,
     Filter,
-    Join,
     Limit,
     Node,
     Project,
@@ -59,14 +56,11 @@ class Keys:
     """Touched keys: a relation of distinct values, and which expression over the restricted plan each column meets."""
 
     plan: Node
-    pairs: tuple[tuple[Expr, str], ...]
+    pairs: tuple[Pair, ...]
 
     def restrict(self, plan: Node) -> Node:
         """The rows of a plan whose values are among the keys; all of them if there is nothing to compare."""
-        if not self.pairs:
-            return plan
-        tests = [exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value, name in self.pairs]
-        return Join(SEMI, plan, self.plan, conjunction(tests))
+        return restricted(plan, self.pairs, self.plan)
 
 
 class Deriving:
@@ -95,6 +89,8 @@ class Deriving:
             return one_version(plan, before_and_after(plan, self), now=version == NEW)
         if isinstance(plan, Scan):
             return at(plan, version, self.changed)
+        if restriction(plan) is not None:  # to the keys of a partner, which is joined to it in any case
+            return self._at(plan.inputs[0], version)
         return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
 
     def added_up(self, node: Aggregate) -> Added | None:

@@ -8,8 +8,11 @@ plain tables is computed first: what it meets is then needed for its values only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rollview.delta.deriving import Deriving
 from rollview.delta.weights import together
+from rollview.plan.expressions import Expr, conjunction, equality, names_in
 from rollview.plan.nodes import CROSS, FULL, INNER, Filter, Generate, Join, MultiJoin, Node, Project, Scan
 
 
@@ -23,12 +26,36 @@ def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
     for place, part in enumerate(node.inputs):
         delta = deriving.delta(part)
         if delta is not None:
-            if not all(plain(other) for other in node.inputs if other is not part):
-                delta = deriving.at_hand(delta)
             before = [deriving.new(other) for other in node.inputs[:place]]
             after = [deriving.old(other) for other in node.inputs[place + 1 :]]
-            terms.append(node.with_inputs([*before, delta, *after]))
+            others = [*before, *after]
+            conditions = list(node.conditions)
+            if not all(plain(other) for other in others):
+                delta, others, conditions = _narrowed(delta, others, conditions)
+                delta = deriving.at_hand(delta)
+            terms.append(_joined([delta, *others], conditions))
     return together(terms, node.columns)
+
+
+def _joined(parts: Sequence[Node], conditions: Sequence[Expr]) -> Node:
+    if len(parts) == 1:
+        return Filter(parts[0], condition) if (condition := conjunction(conditions)) is not None else parts[0]
+    if len(parts) == 2:
+        return Join(INNER if conditions else CROSS, parts[0], parts[1], conjunction(conditions))
+    return MultiJoin(tuple(parts), tuple(conditions))
+
+
+def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[Node, list[Node], list[Expr]]:
+    """The delta joined first with tables that a condition makes small, and what still waits."""
+    for other in list(others):
+        names = delta.names | other.names
+        ready = [condition for condition in conditions if names_in(condition) <= names]
+        tied = any(equality(c) is not None and names_in(c) & delta.names and names_in(c) & other.names for c in ready)
+        if tied and plain(other) and any(isinstance(node, Filter) for node in other.walk()):
+            delta = _joined([delta, other], ready)
+            others = [each for each in others if each is not other]
+            conditions = [condition for condition in conditions if condition not in ready]
+    return delta, others, conditions
 
 
 def one_changed(plan: Node, deriving: Deriving) -> bool:

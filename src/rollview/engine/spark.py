@@ -162,7 +162,7 @@ _RESULT_SETTINGS = {
 }
 
 #: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
-LOCAL_ROWS = 20_000
+LOCAL_ROWS = 100_000
 
 
 class SparkEngine:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from rollview.compile.script import Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
-from rollview.delta.deriving import CHANGE, NEW, OLD, STEP
+from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
+from rollview.delta.passes.drop_empty import drop_empty
 from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.passes.small_sides import small_sides
 from rollview.delta.weights import WEIGHT
@@ -159,18 +160,16 @@ def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[s
         read = sum(change.rows for change in changes.values())
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
-            if script is None:
+            rows = None if script is None else _rows(catalog, view, script, changes, before, target, kept)
+            if script is None or rows is None:  # the commit says how far the view has come
                 commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
+            elif script.append:
+                commit = catalog.store.append(state, rows, stamp=stamp)
             else:
-                rows = _rows(catalog, view, script, changes, before, target, kept)
-                if script.append:
-                    commit = catalog.store.append(state, rows, stamp=stamp)
-                else:
-                    dialect = catalog.engine.dialect
-                    combine = {column: value.sql(dialect) for column, value in script.combine.items()}
-                    gone = None if script.gone is None else script.gone.sql(dialect)
-                    on = view.layout.on
-                    commit = catalog.store.merge(state, rows, on, combine=combine, gone=gone, stamp=stamp)
+                dialect = catalog.engine.dialect
+                combine = {column: value.sql(dialect) for column, value in script.combine.items()}
+                gone = None if script.gone is None else script.gone.sql(dialect)
+                commit = catalog.store.merge(state, rows, view.layout.on, combine=combine, gone=gone, stamp=stamp)
         return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
     finally:
         catalog.engine.forget(kept)
@@ -232,10 +231,11 @@ def _rows(
     before: Reflected,
     target: Mapping[str, Identity],
     kept: list[Kept],
-) -> Frame:
-    """The rows that the script writes: its steps in order, then the last SELECT."""
+) -> Frame | None:
+    """The rows that the script writes: its steps in order, then the last SELECT. None if there can be none."""
     frames: dict[str, Frame] = {}
     local = {f"{table} {CHANGE}": change.local for table, change in changes.items()}
+    empty: dict[str, Step] = {}
 
     def known(scan: Scan, column: str) -> Sequence[object] | None:
         rows = local.get(relation_name(scan))
@@ -247,9 +247,10 @@ def _rows(
         size = catalog.store.size(catalog.stored(scan.table), target[scan.table].version)
         return size is not None and size <= _SMALL_TABLE
 
-    def fitted(plan: Node) -> Node:
-        """The plan with what is known only now: the values of keys, and which sides are small."""
-        return literal_keys(small_sides(plan, is_small), known)
+    def fitted(plan: Node) -> Node | None:
+        """The plan with what is known only now: which steps are empty, which sides small, and the values of keys."""
+        there = drop_empty(plan, lambda scan: relation_name(scan) in empty)
+        return None if there is None else literal_keys(small_sides(there, is_small), known)
 
     def provide(plan: Node) -> None:
         for node in plan.walk():
@@ -260,15 +261,24 @@ def _rows(
                     vector = before.vector if node.version == OLD else target
                     base = view.bases[node.table]
                     frames[relation_name(node)] = base_rows(catalog, base, vector[node.table].version)
+                else:  # a step without rows, of which the columns are needed
+                    frames[relation_name(node)] = catalog.engine.nothing(selected(empty[relation_name(node)].plan))
+
+    def selected(plan: Node, labels: bool = True) -> Frame:
+        provide(plan)
+        return catalog.engine.select(plan, frames, [column.name for column in plan.columns] if labels else None)
 
     for step in script.steps:
-        provide(step.plan)
-        names = [column.name for column in step.plan.columns]
-        done = catalog.engine.keep(catalog.engine.select(fitted(step.plan), frames, names))
-        kept.append(done)
-        frames[f"{step.name} {STEP}"], local[f"{step.name} {STEP}"] = done.frame, done.local
-    provide(script.rows)
-    return catalog.engine.select(fitted(script.rows), frames)
+        name, plan = f"{step.name} {STEP}", fitted(step.plan)
+        done = None if plan is None else catalog.engine.keep(selected(plan))
+        if done is not None:
+            kept.append(done)
+        if done is None or done.rows == 0:
+            empty[name] = step
+        else:
+            frames[name], local[name] = done.frame, done.local
+    plan = fitted(script.rows)
+    return None if plan is None else selected(plan, labels=False)
 
 
 @contextlib.contextmanager

@@ -9,16 +9,14 @@ other columns than those it partitions by: there rows with other keys decide, to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from rollview.delta.restriction import Pair, restricted, restriction
 from rollview.plan.expressions import (
     Expr,
     columns_equal_to,
-    conjunction,
-    conjuncts,
     equal_groups,
     names_in,
     ref,
@@ -47,9 +45,6 @@ from rollview.plan.nodes import (
 )
 from rollview.plan.normalising import apply_rule
 
-#: A value of the restricted plan, and the column of the keys that it must equal, NULL equal to NULL.
-Pair = tuple[Expr, str]
-
 
 def push_restrictions(plan: Node) -> Node:
     return apply_rule(plan, _moved)
@@ -58,26 +53,6 @@ def push_restrictions(plan: Node) -> Node:
 def _moved(node: Node) -> Node | None:
     pairs = restriction(node)
     return None if pairs is None or not isinstance(node, Join) else _pushed(node.left, pairs, node.right)
-
-
-def restriction(node: Node) -> list[Pair] | None:
-    """What a semi join with touched keys compares; None if the operator is none."""
-    if not isinstance(node, Join) or node.kind != SEMI or not all(re.fullmatch(r"k\d+", n) for n in node.right.names):
-        return None
-    pairs: list[Pair] = []
-    for part in conjuncts(node.condition):
-        if not isinstance(part, exp.NullSafeEQ) or part.right.name not in node.right.names:
-            return None
-        pairs.append((part.left, part.right.name))
-    return pairs
-
-
-def restricted(plan: Node, pairs: Sequence[Pair], keys: Node) -> Node:
-    """The semi join itself."""
-    if not pairs:
-        return plan
-    tests = [exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value, name in pairs]
-    return Join(SEMI, plan, keys, conjunction(tests))
 
 
 def _pushed(node: Node, pairs: Sequence[Pair], keys: Node) -> Node:

@@ -12,7 +12,7 @@ from itertools import count, permutations
 
 from rollview.delta.deriving import cheap
 from rollview.delta.join import plain
-from rollview.delta.passes.push_restrictions import restricted
+from rollview.delta.restriction import restricted
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (

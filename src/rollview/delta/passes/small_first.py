@@ -8,7 +8,7 @@ Small are deltas, and tables restricted to touched keys. Not where no input is s
 
 from __future__ import annotations
 
-from rollview.delta.passes.push_restrictions import restriction
+from rollview.delta.restriction import restriction
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in
 from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, exactly
