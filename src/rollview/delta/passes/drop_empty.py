@@ -1,0 +1,65 @@
+"""Terms over a step that turned out to have no rows are not computed.
+
+Before: ``union all (join inner (scan step0 step, scan t new), join inner (scan t change, scan u new))``, step0 empty.
+After: ``join inner (scan t change, scan u new)``. If nothing is left, the plan has no rows, and no job runs for it.
+Not below a global aggregate, which has a row for no rows; of an outer or anti join, only by its kept side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Computed,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    Recursive,
+    Scan,
+    UnionAll,
+    Window,
+)
+
+
+def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
+    """The plan without the terms that cannot have rows; None if it has none. ``is_empty`` tells of a relation."""
+    if isinstance(plan, Scan):
+        return None if is_empty(plan) else plan
+    inputs = [drop_empty(child, is_empty) for child in plan.inputs]
+    there = [child for child in inputs if child is not None]
+    if isinstance(plan, UnionAll) and not isinstance(plan, Recursive):
+        if len(there) == 1:
+            pairs = zip(plan.output, there[0].columns, strict=True)
+            return Project(there[0], tuple(Computed(out, ref(column.name)) for out, column in pairs))
+        return plan.with_inputs(there) if there else None
+    if len(there) < len(inputs) and _needs(plan, inputs):
+        return None
+    kept = [new if new is not None else old for new, old in zip(inputs, plan.inputs, strict=True)]
+    return plan.with_inputs(kept) if any(a is not b for a, b in zip(kept, plan.inputs, strict=True)) else plan
+
+
+def _needs(plan: Node, inputs: list[Node | None]) -> bool:
+    """Whether the operator has no rows, as some of its inputs have none."""
+    if isinstance(plan, Filter | Project | Distinct | Generate | Limit | Window | MultiJoin):
+        return True
+    if isinstance(plan, Aggregate):
+        return bool(plan.keys) and plan.sets is None
+    if isinstance(plan, Join):
+        if plan.kind in (INNER, CROSS, SEMI):
+            return True
+        return plan.kind in (LEFT, ANTI, MARK, SINGLE) and inputs[0] is None
+    return False
