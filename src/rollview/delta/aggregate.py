@@ -17,9 +17,9 @@ from rollview.delta.deriving import Deriving, Keys, NotMaintained
 from rollview.delta.join import one_changed
 from rollview.delta.partials import Added, Partial
 from rollview.delta.recomputed import recomputed, touched_keys
-from rollview.delta.weights import WEIGHT, one_by_one, together, weighted
+from rollview.delta.weights import WEIGHT, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Node, Project, UnionAll
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll
 
 _BOOLEAN = exp.DataType.build("boolean")
 
@@ -28,6 +28,8 @@ _NOW = Column("__now", "__now", _BOOLEAN)
 
 #: Whether a group is there now, and whether it was there before.
 IS, WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
+
+_COPY = Column("__copy", "__copy")
 
 
 def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
@@ -45,9 +47,7 @@ def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
     delta = deriving.at_hand(delta)
     keys = deriving.keys(delta, [item.value for item in node.keys])
     both = both_versions(node, added, keys.restrict(deriving.new(node.input)), delta)
-    return _change(
-        node, deriving.step("groups", Filter(both, _differs(node)), f"change of {node.title} {node.details}")
-    )
+    return deriving.step("groups", _change(node, both), f"change of {node.title} {node.details}")
 
 
 def touched_groups(node: Aggregate, deriving: Deriving) -> Keys | None:
@@ -71,10 +71,20 @@ def one_version(node: Aggregate, both: Node, *, now: bool) -> Node:
     return Project(Filter(both, ref((IS if now else WAS).name)), kept)
 
 
-def _change(node: Aggregate, both: Node) -> Node | None:
-    differing = Filter(both, _differs(node))
-    after, before = (one_version(node, differing, now=now) for now in (True, False))
-    return together([weighted(after, 1), weighted(before, -1)], node.columns)
+def _change(node: Aggregate, both: Node) -> Node:
+    """Each group that is not what it was, twice: as it is now, and as it was with a weight that takes it away."""
+    series = exp.GenerateSeries(start=exp.Literal.number(0), end=exp.Literal.number(1))
+    twice = Generate(Filter(both, _differs(node)), exp.Explode(this=series), (_COPY,))
+    now = exp.EQ(this=ref(_COPY.name), expression=exp.Literal.number(1))
+
+    def either(a: Expr, b: Expr) -> Expr:
+        return exp.Case(ifs=[exp.If(this=now.copy(), true=a)], default=b)
+
+    there = Filter(twice, either(ref(IS.name), ref(WAS.name)))
+    results = {item.column.name: either(ref(item.column.name), ref(_was(item.column.name))) for item in node.aggregates}
+    kept = [Computed(c, results.get(c.name, ref(c.name))) for c in node.columns]
+    sign = exp.Cast(this=either(exp.Literal.number(1), exp.Literal.number(-1)), to=WEIGHT.type.copy())
+    return Project(there, (*kept, Computed(WEIGHT, sign)))
 
 
 def both_versions(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:

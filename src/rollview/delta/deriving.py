@@ -22,6 +22,7 @@ from rollview.plan.nodes import (
     Computed,
     Distinct,
     Filter,
+    Generate,
     Limit,
     Node,
     Project,
@@ -194,7 +195,7 @@ def _step_scan(step: Step) -> Scan:
 
 def cheap(plan: Node) -> bool:
     """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
-    if isinstance(plan, Filter | Project | UnionAll):
+    if isinstance(plan, Filter | Project | Generate | UnionAll):
         return all(cheap(child) for child in plan.inputs)
     return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
 
