@@ -1,0 +1,144 @@
+"""The join benchmark of the OpenIVM thesis (chapter 7) at a tenth of its sizes: a join that is kept against one that is
+computed again, for changes of 0.1 %, 1 % and 5 % of the tables.
+
+Symmetric: both sides have as many rows and both change. Fact and dimension: one side is a hundred times as large, and
+only that one changes. ``n`` is the number of different join keys: the fewer, the larger the result. The thesis adds
+rows only; here a last change also takes rows away.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rollview.bench.report import Report
+from rollview.bench.rows import Counting, Rows
+from rollview.errors import InternalError
+from rollview.session import Rollview, connect
+
+VIEW = "SELECT * FROM left_side INNER JOIN right_side ON tid_left = tid_right"
+PARTS = (0.001, 0.01, 0.05)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Rows of the two sides, different join keys, and whether both sides change."""
+
+    name: str
+    left: int
+    right: int
+    keys: int
+    both: bool
+
+
+WORKLOADS = (
+    Workload("symmetric, one partner", 2_000_000, 2_000_000, 2_000_000, both=True),
+    Workload("symmetric, ten partners", 2_000_000, 2_000_000, 200_000, both=True),
+    Workload("fact and dimension", 20_000_000, 200_000, 200_000, both=False),
+)
+
+
+def _rows(side: str, first: int, count: int, keys: int) -> str:
+    """Rows whose values follow from their number: the same at every run."""
+    number, text = ("increment_id", "dummy_name") if side == "left" else ("geo_id", "dummy_location")
+    key = f"CAST(pmod(xxhash64(id, '{side}'), {keys}) AS INT) AS tid_{side}"
+    return (
+        f"SELECT CAST(id AS INT) AS {number}, concat('{side} ', id % 1000) AS {text}, {key} "
+        f"FROM range({first}, {first + count})"
+    )
+
+
+def _grow(rv: Rollview, workload: Workload, sizes: dict[str, int], part: float, *, delete: bool) -> None:
+    """Adds a part of the rows, and takes as many of the old away if asked for."""
+    for side in ("left", "right") if workload.both else ("left",):
+        count = max(1, round(getattr(workload, side) * part))
+        if delete:
+            number = "increment_id" if side == "left" else "geo_id"
+            rv.sql(f"DELETE FROM {side}_side WHERE {number} % {round(1 / part)} = 7 AND {number} < {sizes[side]}")
+        rv.sql(f"INSERT INTO {side}_side {_rows(side, sizes[side], count, workload.keys)}")
+        sizes[side] += count
+
+
+def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str, str, str, float, float]]:
+    rv = connect(folder, spark=counting.spark)
+    sizes = {"left": workload.left, "right": workload.right}
+    for side, count in sizes.items():
+        rv.store.create(f"{side}_side", rv.spark.sql(_rows(side, 0, count, workload.keys)))
+    rv.create("simple_join", VIEW)
+    found = []
+    changes = [(PARTS[0], False), *((part, False) for part in PARTS), (PARTS[0], True)]
+    for turn, (part, delete) in enumerate(changes):
+        _grow(rv, workload, sizes, part, delete=delete)
+        label = f"{workload.name} {turn}"
+        with counting.label(f"{label} refresh"):
+            done = rv.refresh("simple_join")
+        if turn == 0:  # the first one warms up
+            continue
+        with counting.label(f"{label} recompute"):
+            begin = time.monotonic()
+            rv.refresh("simple_join", full=True)
+            whole = time.monotonic() - begin
+        what = f"{workload.name}, +{part:.1%}" + (f" −{part:.1%}" if delete else "")
+        found.append((what, label, done.strategy, done.seconds, whole))
+    _grow(rv, workload, sizes, PARTS[0], delete=True)
+    done = rv.refresh("simple_join")
+    if not rv.verify("simple_join").ok:
+        raise InternalError(f"the view differs from its query after a refresh by {done.strategy}")
+    return found
+
+
+def run(scale: float = 1.0) -> Report:
+    folder = Path(tempfile.mkdtemp(prefix="rollview-openivm-"))
+    measured = []
+    try:
+        counting = Counting(folder / "log")
+        for workload in WORKLOADS:
+            sized = Workload(
+                workload.name,
+                round(workload.left * scale),
+                round(workload.right * scale),
+                round(workload.keys * scale),
+                workload.both,
+            )
+            home = folder / workload.name.replace(" ", "_").replace(",", "")
+            measured += _run(counting, home, sized)
+            shutil.rmtree(home, ignore_errors=True)
+        counted = counting.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    rows = []
+    for what, label, strategy, seconds, whole in measured:
+        a, b = counted.get(f"{label} refresh", Rows()), counted.get(f"{label} recompute", Rows())
+        rows.append(
+            [
+                what,
+                strategy,
+                round(seconds, 2),
+                round(whole, 2),
+                round(whole / seconds, 2),
+                a.jobs,
+                a.read,
+                b.read,
+                a.written,
+                b.written,
+            ]
+        )
+    return Report(
+        f"Joins of the OpenIVM thesis at {scale / 10:g} of its sizes, embedded store",
+        [
+            "change",
+            "strategy",
+            "refresh s",
+            "recompute s",
+            "ratio",
+            "jobs",
+            "rows read",
+            "read by recomputing",
+            "rows written",
+            "written by recomputing",
+        ],
+        rows,
+    )
