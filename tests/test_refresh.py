@@ -17,7 +17,7 @@ INCREMENTAL = {"no_op", "append", "row_delta", "aggregate_merge", "group_recompu
 #: What is expected of some views that stand for others: all the strategies that their refreshes may take beside no_op.
 STRATEGIES = {
     "filter_simple": {"append", "row_delta"},
-    "bag_of_duplicates": {"row_delta"},
+    "bag_of_duplicates": {"row_delta", "append"},
     "join_star_four": {"append", "row_delta"},
     "left_join_chain": {"row_delta"},
     "anti_not_in_nullable": {"append", "row_delta"},

@@ -111,6 +111,13 @@ def test_merge_on_several_columns_updates_every_copy(rv_all: Rollview) -> None:
     assert rows(rv_all.store.read("t")) == [(1, "x", 11), (1, "x", 11), (1, "y", 20), (2, "x", 5)]
 
 
+def test_a_merge_that_adds_looks_for_nothing_but_what_goes(rv_all: Rollview) -> None:
+    rv_all.store.create("t", values(rv_all, "(1, 'x', 10), (1, 'x', 4), (NULL, 'y', 2), (3, 'z', 1)", "a, b, n"))
+    source = "(1, 'x', 0, true), (1, 'x', 9, false), (NULL, 'y', 5, false), (4, 'q', 0, true)"
+    rv_all.store.merge("t", values(rv_all, source, "a, b, n, __delete"), ["a", "b"], adding=True)
+    assert rows(rv_all.store.read("t")) == [(1, "x", 9), (3, "z", 1), (None, "y", 2), (None, "y", 5)]
+
+
 def test_metadata_lands_in_the_commit(rv_all: Rollview) -> None:
     store = made(rv_all, stamp=Stamp({"made": "by hand", "n": [1, {"é": None}]}))
     assert store.last_commit("t").metadata == {"made": "by hand", "n": [1, {"é": None}]}

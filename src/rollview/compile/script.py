@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rollview.compile.state import BAG, GROUPS, KEYED, State
+from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.focus import focused
@@ -49,6 +49,12 @@ from rollview.plan.nodes import (
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
 GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
 
+#: The version of a scan that reads the rows which the view has stored.
+STATE_VERSION = "stored"
+
+#: How many copies of a row a bag has.
+_HAVE = Column("__have", "__have", exp.DataType.build("bigint"))
+
 #: The column of the last step that says, where it is true, that the matching rows of the state go.
 DELETE = Column("__delete", "__delete", exp.DataType.build("boolean"))
 
@@ -58,13 +64,15 @@ class Script:
     """``steps`` are computed in order; ``rows`` are then appended, or merged into the state on its key.
 
     In a merge, ``combine`` gives new values of matched rows as SQL over ``t`` (stored) and ``s`` (given); a column that
-    is not among them takes the given value. A matched row goes where ``gone`` or the given ``__delete`` is true.
+    is not among them takes the given value. A matched row goes where ``gone`` or the given ``__delete`` is true. With
+    ``adding``, given rows that do not delete are added, whatever is there.
     """
 
     strategy: str
     steps: tuple[Step, ...]
     rows: Node
     append: bool = False
+    adding: bool = False
     combine: Mapping[str, Expr] = field(default_factory=dict)
     gone: Expr | None = None
 
@@ -75,6 +83,8 @@ def show_script(script: Script) -> list[str]:
     for step in script.steps:
         lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
     how = "appended to the state" if script.append else "merged into the state on its key"
+    if script.adding:
+        how = "added to the state, which loses all copies of the rows that go"
     lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
@@ -98,7 +108,7 @@ def refresh_script(
     if script is None:
         return None
     *steps, last = improved([*script.steps, Step("rows", script.rows, "")], passes)
-    return Script(script.strategy, tuple(steps), last.plan, script.append, script.combine, script.gone)
+    return replace(script, steps=tuple(steps), rows=last.plan)
 
 
 def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
@@ -107,14 +117,36 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
         rows = _labelled(delta, columns, ())
         return Script(APPEND, tuple(deriving.steps), rows, append=True)
     strategy = PARTITION_RECOMPUTE if isinstance(_below_projects(state.root), Window) else ROW_DELTA
-    net = consolidated(delta)
     if state.kind == BAG:
-        weight = Computed(Column(COUNT.name, COUNT.label, COUNT.type), ref(WEIGHT.name))
-        rows = _labelled(net, [c for c in columns if c.name != COUNT.name], (weight,))
-        count = _sum(COUNT.label)
-        gone = exp.EQ(this=exp.Paren(this=count.copy()), expression=exp.Literal.number(0))
-        return Script(strategy, tuple(deriving.steps), rows, combine={COUNT.label: count}, gone=gone)
-    return Script(strategy, tuple(deriving.steps), _latest(net, state))
+        return _bag(state, delta, deriving, strategy, grows)
+    return Script(strategy, tuple(deriving.steps), _latest(consolidated(delta), state))
+
+
+def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bool) -> Script:
+    """Rows that come are added; of rows that go, all copies go, and what is left of them is added again."""
+    columns = [c for c in state.plan.columns if c.name != COUNT.name]
+
+    def counted(plan: Node, number: Expr, *more: Computed) -> Node:
+        return _labelled(plan, columns, (Computed(COUNT, number), *more))
+
+    if grows:
+        return Script(APPEND, tuple(deriving.steps), counted(delta, ref(WEIGHT.name)), append=True)
+    net = deriving.step("net", consolidated(delta), "what comes and what goes")
+    zero = exp.Literal.number(0)
+    comes, goes = (Filter(net, kind(this=ref(WEIGHT.name), expression=zero.copy())) for kind in (exp.GT, exp.LT))
+    stored = Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
+    keys = deriving.keys(goes, [ref(c.name) for c in columns])
+    groups = tuple(Computed(Column(f"{c.name}_s", "", c.type), ref(c.name)) for c in columns)
+    total = exp.Cast(this=exp.Sum(this=ref(COUNT.name)), to=COUNT.type.copy())
+    have = Aggregate(keys.restrict(stored), groups, (Computed(_HAVE, total),))
+    same = [exp.NullSafeEQ(this=ref(c.name), expression=ref(f"{c.name}_s")) for c in columns]
+    left = exp.Add(this=ref(_HAVE.name), expression=ref(WEIGHT.name))
+    rest = Filter(Join(INNER, goes, have, conjunction(same)), exp.GT(this=left, expression=zero.copy()))
+    no, yes = Computed(DELETE, exp.false()), Computed(DELETE, exp.true())
+    terms = [counted(comes, ref(WEIGHT.name), no), counted(rest, left, no), counted(goes, ref(WEIGHT.name), yes)]
+    output = terms[0].columns
+    rows = UnionAll(UnionAll(terms[0], terms[1], output), terms[2], output)
+    return Script(strategy, tuple(deriving.steps), rows, adding=True)
 
 
 def _latest(net: Node, state: State) -> Node:

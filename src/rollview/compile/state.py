@@ -3,8 +3,10 @@
 | kind | one row for each | told apart by | shown as |
 |---|---|---|---|
 | keyed | row of the query | its key, hidden columns included | the visible columns |
-| bag | distinct row of the query | all its columns | itself, as often as the hidden ``__n`` says |
+| bag | row of the query, or some equal ones | nothing | itself, as often as the hidden ``__n`` says |
 | groups | group of the root's aggregate | the group columns | its visible columns, if HAVING lets it |
+
+Of a bag, several stored rows may be equal: rows that come are added without a look at what is there.
 
 A group also stores what a change can be added to: the number of its rows, sums and counts. See ``partials``. What the
 query computes from them is stored, too: readers need not compute, whatever their session's settings are. Only ORDER BY

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rollview.compile.script import Script, refresh_script
+from rollview.compile.script import STATE_VERSION, Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
 from rollview.delta.passes.drop_empty import drop_empty
@@ -169,7 +169,9 @@ def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[s
                 dialect = catalog.engine.dialect
                 combine = {column: value.sql(dialect) for column, value in script.combine.items()}
                 gone = None if script.gone is None else script.gone.sql(dialect)
-                commit = catalog.store.merge(state, rows, view.layout.on, combine=combine, gone=gone, stamp=stamp)
+                commit = catalog.store.merge(
+                    state, rows, view.layout.on, combine=combine, gone=gone, adding=script.adding, stamp=stamp
+                )
         return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
     finally:
         catalog.engine.forget(kept)
@@ -242,6 +244,8 @@ def _rows(
         return None if rows is None else rows.column(column).unique().to_pylist()
 
     def is_small(scan: Scan) -> bool:
+        if scan.version == STATE_VERSION:
+            return False
         if scan.version in (CHANGE, STEP):
             return local.get(relation_name(scan)) is not None
         size = catalog.store.size(catalog.stored(scan.table), target[scan.table].version)
@@ -261,6 +265,8 @@ def _rows(
                     vector = before.vector if node.version == OLD else target
                     base = view.bases[node.table]
                     frames[relation_name(node)] = base_rows(catalog, base, vector[node.table].version)
+                elif node.version == STATE_VERSION:
+                    frames[relation_name(node)] = catalog.store.read(catalog.state(view.name))
                 else:  # a step without rows, of which the columns are needed
                     frames[relation_name(node)] = catalog.engine.nothing(selected(empty[relation_name(node)].plan))
 

@@ -258,11 +258,13 @@ class DeltaStore(DeltaNames):
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
+        adding: bool = False,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         name, schema = self._require(table), self.schema(table)
         columns = {c: quote(c) for c in schema.names}
         match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
+        match += f" AND s.{DELETE_FLAG}" if adding else ""
         values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
         news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
         goes = f"s.{DELETE_FLAG}" + (f" OR ({gone})" if gone else "")

@@ -284,6 +284,7 @@ class DuckStore:
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
+        adding: bool = False,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         if self._repeated(table, stamp):
@@ -292,6 +293,7 @@ class DuckStore:
         flag = f"s.{_q(DELETE_FLAG)}" if DELETE_FLAG in given else "false"
         goes = f"({flag} OR ({gone}))" if gone else flag
         match = " AND ".join(f"t.{_q(c)} IS NOT DISTINCT FROM s.{_q(c)}" for c in on)
+        match += f" AND {flag}" if adding else ""
         values = {}
         for column in self._columns(table):
             value = f"s.{_q(column)}"

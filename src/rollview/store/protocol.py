@@ -161,13 +161,15 @@ class Store(Protocol):
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
+        adding: bool = False,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
         match none. Where the source's column ``__delete`` is true the matching rows go instead.
 
         ``combine`` gives new values of matched rows as SQL over ``t``, the table's row, and ``s``, the source's; other
-        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two."""
+        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two.
+        With ``adding``, source rows that do not delete are added, whatever is there."""
 
     def replace(
         self,

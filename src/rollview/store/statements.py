@@ -90,10 +90,12 @@ def upsert_edits(
     table: str,
     combine: Mapping[str, str] | None = None,
     gone: str | None = None,
+    adding: bool = False,
 ) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL."""
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
+    condition += f" AND s.{DELETE_FLAG}" if adding else ""
     casts = {}
     for c in schema.names:
         value = f"s.{quote(c)}"

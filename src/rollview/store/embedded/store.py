@@ -231,11 +231,12 @@ class EmbeddedStore:
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
+        adding: bool = False,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         def edits(snapshot: Snapshot) -> DataFrame:
             rows = located_rows(self.spark, snapshot)
-            return upsert_edits(rows, source, on, snapshot.schema, table, combine, gone)
+            return upsert_edits(rows, source, on, snapshot.schema, table, combine, gone, adding)
 
         return self._edit(table, edits, "MERGE", stamp, names=False)[0]
 
