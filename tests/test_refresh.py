@@ -121,3 +121,35 @@ def test_every_view_follows_the_rounds_on_spark(opened: Callable[..., Rollview],
         except AssertionError as error:
             wrong[name] = str(error)
     assert wrong == {}
+
+
+EXPLAINED = {
+    "SELECT k, v FROM t WHERE v > 1": {"no_op", "append", "row_delta", "full"},
+    "SELECT k, v FROM t EXCEPT SELECT k, v FROM u": {"no_op", "row_delta", "full"},
+    "SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)": {"no_op", "append", "row_delta", "full"},
+    "SELECT v, count(*) AS n FROM t GROUP BY v": {"no_op", "aggregate_merge", "full"},
+    "SELECT v, max(k) AS m FROM t GROUP BY v": {"no_op", "aggregate_merge", "group_recompute", "full"},
+    "SELECT v, count(DISTINCT k) AS m FROM t GROUP BY v": {"no_op", "group_recompute", "full"},
+    "SELECT k, rank() OVER (PARTITION BY v ORDER BY k) AS r FROM t": {"no_op", "partition_recompute", "full"},
+    "SELECT current_date() AS d, k FROM t": {"full"},
+}
+
+
+@pytest.mark.parametrize(("sql", "applying"), EXPLAINED.items())
+def test_explain_lists_every_strategy_and_why(sql: str, applying: set[str]) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (k INT, v INT, PRIMARY KEY (k)); CREATE TABLE u (k INT, v INT)")
+    rv.create("w", sql)
+    lines = rv.explain("w").split("  strategies\n")[1].split("  next refresh")[0].splitlines()
+    told = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines}
+    assert list(told) == [
+        "no_op",
+        "append",
+        "row_delta",
+        "aggregate_merge",
+        "group_recompute",
+        "partition_recompute",
+        "full",
+    ]
+    assert {name for name, (word, _) in told.items() if word == "yes"} == applying
+    assert all(len(why) > 10 for _, why in told.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rollview.compile.script import refresh_script, show_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.parse.view_statements import Policy
+from rollview.refresh.choosing import choices
 from rollview.refresh.creating import compiled_view
 from rollview.refresh.results import NO_OP, REASONS
 from rollview.refresh.running import status
@@ -30,6 +31,9 @@ def explain_view(catalog: Catalog, name: str) -> str:
     lines.append("  query")
     lines += [f"    {line}" for line in view.query.splitlines()]
     lines += _compiled(catalog, view)
+    lines.append("  strategies")
+    for choice in choices(view, compiled_view(catalog, view).state):
+        lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
     if now.fresh and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")

@@ -1,0 +1,97 @@
+"""Which strategies a view's refresh can take, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rollview.compile.script import (
+    AGGREGATE_MERGE,
+    APPEND,
+    GROUP_RECOMPUTE,
+    PARTITION_RECOMPUTE,
+    ROW_DELTA,
+    refresh_script,
+)
+from rollview.compile.state import GROUPS, State
+from rollview.delta.partials import ADD, RECOMPUTE
+from rollview.parse.view_statements import Policy
+from rollview.plan.nodes import show
+from rollview.refresh.results import FULL, NO_OP, REASONS
+from rollview.refresh.views import View
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A strategy, whether the view can be refreshed by it, and when or why not."""
+
+    strategy: str
+    applies: bool
+    why: str
+
+
+def choices(view: View, state: State | None) -> list[Choice]:
+    """Every strategy, in the order of what it costs."""
+    reason = "policy" if view.policy is Policy.FULL else view.always_full
+    unchanged = Choice(NO_OP, reason != "time_dependent", "while no column that the view uses has changed")
+    if reason is not None or state is None:
+        told = REASONS[reason or "not_compiled"]
+        others = (APPEND, ROW_DELTA, AGGREGATE_MERGE, GROUP_RECOMPUTE, PARTITION_RECOMPUTE)
+        return [unchanged, *(Choice(name, False, told) for name in others), Choice(FULL, True, told)]
+    full = Choice(FULL, True, "if it is asked for, or if the history of a table is gone")
+    if view.policy is Policy.STRICT:
+        full = Choice(FULL, False, "the policy is INCREMENTAL STRICT; only REFRESH … FULL does it")
+    middle = _of_groups(state, view.tables) if state.kind == GROUPS else _of_rows(state, view.tables)
+    return [unchanged, *middle, full]
+
+
+def _of_rows(state: State, tables: Sequence[str]) -> list[Choice]:
+    growing = [t for t in tables if (s := refresh_script(state, [t], [t])) is not None and s.strategy == APPEND]
+    together = len(growing) == len(tables) and _strategy(state, tables, growing) == APPEND
+    if growing:
+        how = " and ".join(growing) if together else " or ".join(growing) + " alone" if len(growing) > 1 else growing[0]
+        append = Choice(APPEND, True, f"if rows are only added, to {how}")
+    else:
+        append = Choice(APPEND, False, "new rows of a table can take rows of the result away")
+    windows = _strategy(state, tables) == PARTITION_RECOMPUTE
+    groups = "the view's rows are no groups: the query ends in no GROUP BY, or does more than look at its groups"
+    return [
+        append,
+        Choice(ROW_DELTA, not windows, "the rows are those of a window" if windows else "for any other change"),
+        Choice(AGGREGATE_MERGE, False, groups),
+        Choice(GROUP_RECOMPUTE, False, groups),
+        Choice(PARTITION_RECOMPUTE, windows, "for any change" if windows else "the query ends in no window function"),
+    ]
+
+
+def _of_groups(state: State, tables: Sequence[str]) -> list[Choice]:
+    rows = "the view's rows are groups"
+    fixed = [show(p.value) for p in state.partials if p.combine == RECOMPUTE]
+    growing = [show(p.value) for p in state.partials if p.combine not in (ADD, RECOMPUTE)]
+    merges = [t for t in tables if _strategy(state, [t], [t]) == AGGREGATE_MERGE]
+    if not fixed and not growing:
+        merge, again = Choice(AGGREGATE_MERGE, True, "for any change"), "every aggregate can be added to"
+    elif merges:
+        merge = Choice(
+            AGGREGATE_MERGE,
+            True,
+            f"if rows are only added, to {' or '.join(merges)}: {', '.join(growing)} cannot be taken from",
+        )
+        again = ""
+    else:
+        never = ", ".join(fixed or growing)
+        merge, again = Choice(AGGREGATE_MERGE, False, f"{never} cannot be added to and taken from"), ""
+    return [
+        Choice(APPEND, False, rows),
+        Choice(ROW_DELTA, False, rows),
+        merge,
+        Choice(
+            GROUP_RECOMPUTE, not again, again or "for any other change" if merge.applies else again or "for any change"
+        ),
+        Choice(PARTITION_RECOMPUTE, False, "the query ends in no window function"),
+    ]
+
+
+def _strategy(state: State, changed: Sequence[str], growing: Sequence[str] = ()) -> str | None:
+    script = refresh_script(state, changed, growing)
+    return None if script is None else script.strategy
