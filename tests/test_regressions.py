@@ -110,7 +110,7 @@ def test_not_in_a_list_that_gets_a_null(session: Rollview) -> None:
         "INSERT INTO t VALUES (NULL), (3)",
     ):
         rv.sql(change)
-        refreshed(rv, "row_delta")
+        refreshed(rv, "row_delta", "append")
 
 
 def test_a_source_overwritten_with_itself_has_not_changed(session: Rollview) -> None:

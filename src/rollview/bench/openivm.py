@@ -22,6 +22,9 @@ from rollview.session import Rollview, connect
 VIEW = "SELECT * FROM left_side INNER JOIN right_side ON tid_left = tid_right"
 PARTS = (0.001, 0.01, 0.05)
 
+#: Refreshes that warm Spark up, before those that are measured.
+WARM_UP = 4
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -69,13 +72,14 @@ def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str
         rv.store.create(f"{side}_side", rv.spark.sql(_rows(side, 0, count, workload.keys)))
     rv.create("simple_join", VIEW)
     found = []
-    changes = [(PARTS[0], False), *((part, False) for part in PARTS), (PARTS[0], True)]
+    warm = [(PARTS[0], False)] * WARM_UP
+    changes = [*warm, *((part, False) for part in PARTS), (PARTS[0], True)]
     for turn, (part, delete) in enumerate(changes):
         _grow(rv, workload, sizes, part, delete=delete)
         label = f"{workload.name} {turn}"
         with counting.label(f"{label} refresh"):
             done = rv.refresh("simple_join")
-        if turn == 0:  # the first one warms up
+        if turn < WARM_UP:
             continue
         with counting.label(f"{label} recompute"):
             begin = time.monotonic()

@@ -310,6 +310,7 @@ def demo(
 def bench(
     suite: Annotated[str, typer.Argument(help="The measurement: no-op, compile, openivm or tpch.")] = "no-op",
     scale: Annotated[float, typer.Option(help="The scale of the data, for measurements that have one.")] = 1.0,
+    spread: Annotated[bool, typer.Option(help="tpch: orders of the whole table change, not of a range.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure rollview; what is measured, and with which figures, stands in docs/benchmarks.md."""
@@ -320,7 +321,10 @@ def bench(
         if suite not in SUITES:
             raise UserError(f"There is no measurement named {suite}", todo=f"there are {', '.join(SUITES)}")
         with screen.busy(f"measuring {suite}"):
-            report = SUITES[suite](scale) if suite in SCALED else SUITES[suite]()
+            if suite == "tpch":
+                report = SUITES[suite](scale, spread)
+            else:
+                report = SUITES[suite](scale) if suite in SCALED else SUITES[suite]()
         if as_json:
             screen.emit(report.to_dict())
         else:

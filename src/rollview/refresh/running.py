@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rollview.compile.script import STATE_VERSION, Script, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
@@ -251,10 +252,16 @@ def _rows(
         size = catalog.store.size(catalog.stored(scan.table), target[scan.table].version)
         return size is not None and size <= _SMALL_TABLE
 
+    def bounds(scan: Scan, column: str) -> tuple[Any, Any] | None:
+        if scan.version not in (OLD, NEW) or catalog.has(scan.table):
+            return None
+        vector = before.vector if scan.version == OLD else target
+        return catalog.store.bounds(scan.table, column, vector[scan.table].version)
+
     def fitted(plan: Node) -> Node | None:
         """The plan with what is known only now: which steps are empty, which sides small, and the values of keys."""
         there = drop_empty(plan, lambda scan: relation_name(scan) in empty)
-        return None if there is None else literal_keys(small_sides(there, is_small), known)
+        return None if there is None else literal_keys(small_sides(there, is_small), known, bounds)
 
     def provide(plan: Node) -> None:
         for node in plan.walk():

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
@@ -92,6 +93,9 @@ class DeltaStore(DeltaNames):
         return self.read(table, version).count()
 
     def size(self, table: str, version: int | None = None) -> int | None:
+        return None
+
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
         return None
 
     def read(self, table: str, version: int | None = None) -> DataFrame:

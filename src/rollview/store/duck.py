@@ -124,6 +124,9 @@ class DuckStore:
     def size(self, table: str, version: int | None = None) -> int | None:
         return None
 
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return None
+
     def _columns(self, table: str) -> list[str]:
         described = self.db.execute(f"DESCRIBE rv_data.{_q(table)}").fetchall()
         return [row[0] for row in described if row[0] not in ("__from", "__to")]

@@ -127,6 +127,9 @@ class Store(Protocol):
     def size(self, table: str, version: int | None = None) -> int | None:
         """The bytes of a version, if the store knows them without asking anyone."""
 
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column, if the store knows them without asking anyone."""
+
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 

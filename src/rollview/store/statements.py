@@ -91,8 +91,11 @@ def upsert_edits(
     combine: Mapping[str, str] | None = None,
     gone: str | None = None,
     adding: bool = False,
+    large: bool = False,
 ) -> DataFrame:
-    """The store's own merge: source rows replace the rows that they match, NULL equal to NULL."""
+    """The store's own merge: source rows replace the rows that they match, NULL equal to NULL.
+
+    The source is computed twice if the table is ``large``: it should be at hand."""
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
     condition += f" AND s.{DELETE_FLAG}" if adding else ""
@@ -109,9 +112,12 @@ def upsert_edits(
         f"CASE WHEN t.{FILE} IS NOT NULL AND {goes} THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
         f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND}"
     )
+    match = verbatim(condition)
+    # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
+    met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {{s}} AS s ON {match})" if large else "{t}"
     joined = sql_over(
         rows.sparkSession,
-        f"{verbatim(picked)} FROM {{t}} AS t RIGHT JOIN {{s}} AS s ON {verbatim(condition)}",
+        f"{verbatim(picked)} FROM {met} AS t RIGHT JOIN {{s}} AS s ON {match}",
         t=rows,
         s=merge_source(source, schema, table),
     )

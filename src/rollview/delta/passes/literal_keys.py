@@ -2,14 +2,16 @@
 
 Before: ``join inner a = b (scan orders change, scan items new)``, when the changes hold a ∈ {3, 7}.
 After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan items new)``.
-Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, and not where
-the values are not at hand. Of no keys at all nothing is read.
+Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not where the
+values are not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
+each new literal anew. Of no keys at all nothing is read.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -35,11 +37,18 @@ from rollview.plan.normalising import apply_rule
 #: The distinct values of a column of an earlier step or of a table's changes, if they are at hand.
 Known = Callable[[Scan, str], Sequence[object] | None]
 
+#: The least and the greatest value of a column of a table, if they are known.
+Bounds = Callable[[Scan, str], tuple[Any, Any] | None]
+
 #: So many keys are listed; of more, the range is given.
 _LISTED = 200
 
 
-def literal_keys(plan: Node, known: Known) -> Node:
+#: A range that leaves out less than this part of a table's values is not worth a predicate.
+_WORTH = 0.1
+
+
+def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column: None) -> Node:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin) or node.kind == FULL:
             return None
@@ -49,14 +58,30 @@ def literal_keys(plan: Node, known: Known) -> Node:
                 continue
             for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
                 if isinstance(mine, exp.Column) and isinstance(theirs, exp.Column):
-                    _narrow(parts, node.inputs, node.kind, mine.name, theirs.name, isinstance(condition, exp.EQ), known)
+                    _narrow(
+                        parts,
+                        node.inputs,
+                        node.kind,
+                        mine.name,
+                        theirs.name,
+                        isinstance(condition, exp.EQ),
+                        known,
+                        bounds,
+                    )
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
 
 
 def _narrow(
-    parts: list[Node], inputs: Sequence[Node], kind: str, mine: str, theirs: str, strict: bool, known: Known
+    parts: list[Node],
+    inputs: Sequence[Node],
+    kind: str,
+    mine: str,
+    theirs: str,
+    strict: bool,
+    known: Known,
+    bounds: Bounds,
 ) -> None:
     """Filters the input that has one column by the values that another input's column can have."""
     giver = next((part for part in inputs if mine in part.names), None)
@@ -69,7 +94,7 @@ def _narrow(
     if values is None or _values(inputs[place], theirs, known) is not None:
         return
     test = predicate(theirs, values, strict)
-    if test is not None:
+    if test is not None and not (len(values) > _LISTED and _as_wide(inputs[place], theirs, values, bounds)):
         parts[place] = Filter(parts[place], test)
 
 
@@ -102,6 +127,26 @@ def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence
             if values is not None:
                 return values
     return None
+
+
+def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds) -> bool:
+    """Whether the values reach over all that a table's column has."""
+    if isinstance(node, Filter | Distinct):
+        return _as_wide(node.inputs[0], name, values, bounds)
+    if isinstance(node, Project | Aggregate):
+        made = node.output if isinstance(node, Project) else node.keys
+        value = next((item.value for item in made if item.column.name == name), None)
+        return isinstance(value, exp.Column) and _as_wide(node.inputs[0], value.name, values, bounds)
+    if isinstance(node, Join | MultiJoin):
+        return any(name in side.names and _as_wide(side, name, values, bounds) for side in node.inputs)
+    if not isinstance(node, Scan):
+        return False
+    found = bounds(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
+    there = [value for value in values if value is not None]
+    if found is None or not there or not all(isinstance(value, int) for value in (*found, *there)):
+        return False
+    width = found[1] - found[0]
+    return bool(max(there) - min(there) >= (1 - _WORTH) * width)  # type: ignore[type-var, operator]
 
 
 def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | None:

@@ -55,9 +55,10 @@ class Rewrite:
         return [*self.added, *self.feed]
 
 
-def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
-    """Applies the edits. Nothing is committed; whoever fails to commit discards."""
-    if sum(file.rows for file in snapshot.files) <= SMALL:
+def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str], *, few: bool = False) -> Rewrite:
+    """Applies the edits, of which there may be known to be ``few``. Nothing is committed; whoever fails to commit
+    discards."""
+    if few or sum(file.rows for file in snapshot.files) <= SMALL:
         rows = edits.toArrow()
     else:
         staged = write_frame(edits, snapshot.root, CHANGE_FOLDER)

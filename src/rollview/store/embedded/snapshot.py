@@ -100,13 +100,25 @@ class Snapshot:
         return list(self.table.metadata().partition_columns)
 
     @cached_property
+    def _adds(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = pa.table(self.table.get_add_actions(flatten=False)).to_pylist()
+        return found
+
+    @cached_property
     def files(self) -> tuple[DataFile, ...]:
-        rows = pa.table(self.table.get_add_actions(flatten=False)).to_pylist()
         return tuple(
             DataFile(path, row["size_bytes"], self._count(path, row["num_records"]), 0, row.get("null_count") or {})
-            for row in rows
+            for row in self._adds
             for path in [unquote(row["path"])]
         )
+
+    def bounds(self, column: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column, if the log tells them of every file."""
+        lows = [(row.get("min") or {}).get(column) for row in self._adds]
+        highs = [(row.get("max") or {}).get(column) for row in self._adds]
+        if not lows or any(value is None for value in (*lows, *highs)):
+            return None
+        return min(value for value in lows if value is not None), max(value for value in highs if value is not None)
 
     def _count(self, path: str, told: int | None) -> int:
         """The rows of a file: what the log tells, or the file itself where the log does not."""

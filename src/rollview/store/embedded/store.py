@@ -10,13 +10,15 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from rollview.engine.spark import small_frame
+from rollview.delta.passes.literal_keys import predicate
+from rollview.engine.protocol import Kept
+from rollview.engine.spark import SparkEngine, small_frame
 from rollview.errors import (
     Conflict,
     NameTaken,
@@ -46,6 +48,9 @@ T = TypeVar("T")
 
 _TRIES = 10
 _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE", "VACUUM"}
+
+#: A table with more rows than these is merged into from where it is.
+_LARGE = 100_000
 
 
 class EmbeddedStore:
@@ -119,6 +124,9 @@ class EmbeddedStore:
 
     def size(self, table: str, version: int | None = None) -> int | None:
         return sum(file.size for file in self._snapshot(table, version).files)
+
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return self._snapshot(table, version).bounds(column)
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         return snapshot_rows(self.spark, self._snapshot(table, version))
@@ -234,11 +242,24 @@ class EmbeddedStore:
         adding: bool = False,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        def edits(snapshot: Snapshot) -> DataFrame:
-            rows = located_rows(self.spark, snapshot)
-            return upsert_edits(rows, source, on, snapshot.schema, table, combine, gone, adding)
+        engine, kept = SparkEngine(self.spark), list[Kept]()
 
-        return self._edit(table, edits, "MERGE", stamp, names=False)[0]
+        def edits(snapshot: Snapshot) -> DataFrame:
+            rows, given = located_rows(self.spark, snapshot), source
+            large = sum(file.rows for file in snapshot.files) > _LARGE
+            if large:
+                if not kept:
+                    kept.append(engine.keep(source))
+                given = kept[0].frame
+                if kept[0].local is not None:
+                    rows = _near(rows, kept[0].local, on, snapshot.schema, table)
+            return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, adding, large)
+
+        try:
+            few = lambda: bool(kept) and kept[0].local is not None  # noqa: E731
+            return self._edit(table, edits, "MERGE", stamp, names=False, few=few)[0]
+        finally:
+            engine.forget(kept)
 
     def _edit(
         self,
@@ -248,10 +269,11 @@ class EmbeddedStore:
         stamp: Stamp = NO_STAMP,
         *,
         names: bool = True,
+        few: Callable[[], bool] = lambda: False,
     ) -> tuple[Commit, Rewrite | None]:
         """Evaluates the edits against the newest version and commits them; again if another writer was faster.
 
-        ``names`` says whether the edits read other tables by their names."""
+        ``names`` says whether the edits read other tables by their names, ``few`` whether there are few of them."""
 
         def attempt(snapshot: Snapshot) -> tuple[Commit, Rewrite | None]:
             if self._repeated(snapshot, stamp):
@@ -259,7 +281,8 @@ class EmbeddedStore:
             snapshot.check_writable()
             if names:  # what the statement reads beside the table is at its newest version, too
                 self.sync(set())
-            done = rewrite(snapshot, edits(snapshot), table, _key(snapshot))
+            changed = edits(snapshot)
+            done = rewrite(snapshot, changed, table, _key(snapshot), few=few())
             log = self._log(table)
             try:
                 if not done.rows and stamp == NO_STAMP:
@@ -445,3 +468,12 @@ def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> Struct
 
 def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:
     return small_frame(spark, [[inserted or 0, updated, deleted]], "inserted BIGINT, updated BIGINT, deleted BIGINT")
+
+
+def _near(rows: DataFrame, given: pa.Table, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
+    """The rows whose key columns have values that are given: what a statistic of a file tells apart is not read."""
+    for name in on:
+        test = predicate(column_named(schema, name, table), given.column(name).unique().to_pylist(), strict=False)
+        if test is not None:
+            rows = rows.where(test.sql("spark"))
+    return rows
