@@ -17,7 +17,7 @@ import duck
 import generate
 from histories import Writer
 from rollview.compile.printing import print_plan
-from rollview.compile.state import added_up
+from rollview.compile.state import added_up, window_types
 from rollview.compile.view import compile_view
 from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
 from rollview.delta.focus import focused
@@ -65,7 +65,8 @@ def after_delta(
         names = [f"c{i}" for i in range(len(part.columns))]
         return [kind for _, kind in engine.columns(DuckFrame(print_plan(_now(part), "duckdb", names, relation)))]
 
-    deriving = Deriving(changed, added_up(plan, types) if passes else {})
+    known = (added_up(plan, types), window_types(plan, types)) if passes else ({}, {})
+    deriving = Deriving(changed, *known)
     if passes:
         plan = focused(plan, deriving)
         deriving.take_whole(plan)
@@ -82,11 +83,11 @@ def after_delta(
     return Counter({row: n for row, n in found.items() if n})
 
 
-def check(seed: int, choices: Sequence[Sequence[Pass]]) -> None:
+def check(seed: int, choices: Sequence[Sequence[Pass]], sql: str | None = None) -> None:
     rng = random.Random(seed)
     db = duckdb.connect()
     generate.fill(db, rng)
-    sql = generate.Generator(rng).query()
+    sql = sql or generate.Generator(rng).query()
     plan = compile_view(sql, duck.finder(generate.TABLES)).keyed.plan
     names = [column.name for column in plan.columns]
     writer = Writer(rng)
@@ -114,6 +115,39 @@ def test_deltas_lead_from_old_to_new_with_and_without_passes() -> None:
     choices: list[Sequence[Pass]] = [(), PASSES, *((each,) for each in PASSES)]
     for seed in range(300_000, 300_020):
         check(seed, choices)
+
+
+def _windows() -> list[str]:
+    over = [
+        f"{by} ORDER BY {first} {direction} {nulls}, k"
+        for by in ("PARTITION BY b", "")
+        for first in ("a", "k")
+        for direction in ("ASC", "DESC")
+        for nulls in ("NULLS FIRST", "NULLS LAST")
+    ]
+    carried = (
+        "sum(a) OVER ({0}) AS total, count(s) OVER ({0}) AS n, row_number() OVER ({0}) AS at, min(s) OVER ({0}) AS low"
+    )
+    rows = "lag(a, 2) OVER ({0}) AS l, max(a) OVER ({0} ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS m"
+    return [f"SELECT k, {functions.format(each)} FROM r" for each in over for functions in (carried, rows)] + [
+        "SELECT k, rank() OVER (PARTITION BY b ORDER BY a) AS r FROM r",
+        "SELECT k, sum(a) OVER (ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) > 3 AS big FROM r WHERE a = k",
+        "SELECT r.k, count(*) OVER (PARTITION BY r.b ORDER BY r.k) AS n, l FROM r JOIN w ON r.k = w.k",
+        "SELECT k, sum(a) OVER (PARTITION BY b ORDER BY k) + lag(a) OVER (PARTITION BY b ORDER BY k) AS mixed FROM r",
+    ]
+
+
+@pytest.mark.parametrize("sql", _windows())
+def test_windows_from_the_first_touched_position_on(sql: str) -> None:
+    for seed in range(4):
+        check(seed, [(), PASSES], sql)
+
+
+def test_windows_that_look_backward_do_not_read_their_partitions_twice() -> None:
+    plan = compile_view(_windows()[0], duck.finder(generate.TABLES)).keyed.plan
+    deriving = Deriving(["r"], {}, {"t1_total": "bigint"} | {c.name: "bigint" for c in plan.columns})
+    deriving.delta(plan)
+    assert [step.name.split("_")[1] for step in deriving.steps] == ["first", "before", "partitions"]
 
 
 @pytest.mark.slow

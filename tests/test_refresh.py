@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -153,3 +154,37 @@ def test_explain_lists_every_strategy_and_why(sql: str, applying: set[str]) -> N
     ]
     assert {name for name, (word, _) in told.items() if word == "yes"} == applying
     assert all(len(why) > 10 for _, why in told.values())
+
+
+JOBS = {
+    "joined": "SELECT o.id, o.amount, c.city FROM orders o JOIN customers c ON o.cust = c.id",
+    "totals": "SELECT c.city, count(*) AS n, sum(o.amount) AS total FROM orders o JOIN customers c ON o.cust = c.id GROUP BY c.city",
+    "idle": "SELECT id, city FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.cust = c.id)",
+    "above": "SELECT o.id FROM orders o WHERE amount > (SELECT avg(amount) FROM orders p WHERE p.cust = o.cust)",
+}
+
+
+def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Rollview], tmp_path: Path) -> None:
+    """The number of Spark jobs is a constant of the view: a hundred times the rows take as many."""
+    counts: dict[str, list[int]] = {}
+    for rows in (300, 30_000):
+        rv = opened(folder=tmp_path / str(rows))
+        rv.sql("CREATE TABLE orders (id INT, cust INT, amount INT, PRIMARY KEY (id))")
+        rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
+        rv.sql(f"INSERT INTO customers SELECT CAST(id AS INT), concat('city ', id % 7) FROM range({rows // 10})")
+        rv.sql(
+            f"INSERT INTO orders SELECT CAST(id AS INT), CAST(id % {rows // 20} AS INT), CAST(id * 7 % 100 AS INT) FROM range({rows})"
+        )
+        for name, sql in JOBS.items():
+            rv.create(name, sql)
+        rv.sql("UPDATE orders SET amount = amount + 1 WHERE id % 100 = 3")
+        rv.sql(f"INSERT INTO orders SELECT CAST(id + {rows} AS INT), CAST(id AS INT), 5 FROM range({rows // 100})")
+        rv.sql("DELETE FROM orders WHERE id % 100 = 7")
+        for name in JOBS:
+            context = rv.spark.sparkContext
+            context.setJobGroup(f"{name} {rows}", "")
+            assert rv.refresh(name).strategy not in ("full", "no_op")
+            context.setJobGroup("", "")
+            counts.setdefault(name, []).append(len(context.statusTracker().getJobIdsForGroup(f"{name} {rows}")))
+            assert rv.verify(name).ok
+    assert all(few == many for few, many in counts.values()), counts

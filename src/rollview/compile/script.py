@@ -16,7 +16,7 @@ from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.focus import focused
-from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, Partial, sign
+from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.weights import WEIGHT, consolidated, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
@@ -94,7 +94,7 @@ def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
-    deriving = Deriving(changed, state.added)
+    deriving = Deriving(changed, state.added, state.kinds)
     state = replace(state, root=focused(state.root, deriving))
     deriving.take_whole(state.root)
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
@@ -187,7 +187,8 @@ def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> S
     for partial in state.partials:
         assert partial.change is not None
         values.append(Computed(partial.column, partial.change))
-    rows = Computed(COUNT, exp.Cast(this=exp.Sum(this=sign()), to=WEIGHT.type.copy()))
+    assert ROWS.change is not None
+    rows = Computed(COUNT, ROWS.change)
     total: Node = Aggregate(unit, root.keys, (*values, rows))
     if not root.keys:  # nothing to add is not a row of NULLs
         total = Filter(total, exp.Not(this=exp.Is(this=ref(COUNT.name), expression=exp.null())))
@@ -229,12 +230,7 @@ def _recomputed(state: State, root: Aggregate, keys: Keys, deriving: Deriving) -
 def _sum(column: str) -> Expr:
     """The stored and the given value together; a value that is not known counts nothing."""
     stored, given = _of("t", column), _of("s", column)
-    both = exp.Add(this=stored.copy(), expression=given.copy())
-    return exp.Case(
-        ifs=[exp.If(this=exp.Is(this=stored.copy(), expression=exp.null()), true=given.copy()),
-             exp.If(this=exp.Is(this=given.copy(), expression=exp.null()), true=stored.copy())],
-        default=both,
-    )  # fmt: skip
+    return combined(stored, given, exp.Add(this=stored, expression=given))
 
 
 def _combined(partial: Partial, name: str) -> Expr:
@@ -242,7 +238,8 @@ def _combined(partial: Partial, name: str) -> Expr:
     if partial.combine == ADD:
         return _sum(name)
     kind: type[exp.Func] = {LEAST: exp.Least, GREATEST: exp.Greatest}[partial.combine]
-    return kind(this=_of("t", name), expressions=[_of("s", name)])
+    stored, given = _of("t", name), _of("s", name)
+    return combined(stored, given, kind(this=stored, expressions=[given]))
 
 
 def _of(alias: str, column: str) -> Expr:

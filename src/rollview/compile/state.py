@@ -27,7 +27,7 @@ from rollview.delta.deriving import CHANGE, names_of
 from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan, Window
 
 KEYED, BAG, GROUPS = "keyed", "bag", "groups"
 
@@ -50,7 +50,7 @@ class State:
 
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
     ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
-    added up.
+    added up, ``kinds`` the types of the window functions' columns below it.
     """
 
     kind: str
@@ -62,6 +62,7 @@ class State:
     partials: tuple[Partial, ...] = ()
     computed: tuple[Computed, ...] = ()
     added: Mapping[str, Added] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,10 +77,20 @@ def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialec
     """The state of a view whose visible columns have these names."""
     finish = _split(compiled.plan)
     followed = compiled.keyed.plan if finish is None else finish.root.input
-    added = added_up(followed, types)
+    added, kinds = added_up(followed, types), window_types(followed, types)
     if finish is not None:
-        return replace(_groups(compiled.plan, finish, types, labels, dialect), added=added)
-    return replace(_of_rows(compiled, labels, dialect), added=added)
+        return replace(_groups(compiled.plan, finish, types, labels, dialect), added=added, kinds=kinds)
+    return replace(_of_rows(compiled, labels, dialect), added=added, kinds=kinds)
+
+
+def window_types(plan: Node, types: Types) -> dict[str, str]:
+    """The types of the columns that window functions make."""
+    found: dict[str, str] = {}
+    for node in plan.walk():
+        if isinstance(node, Window):
+            names = [item.column.name for item in node.functions]
+            found |= dict(zip(names, types(node)[-len(names) :], strict=True))
+    return found
 
 
 def added_up(plan: Node, types: Types) -> dict[str, Added]:

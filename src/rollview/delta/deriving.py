@@ -65,11 +65,19 @@ class Keys:
 
 
 class Deriving:
-    """One derivation: which tables changed, the steps so far, and names for new columns."""
+    """One derivation: which tables changed, the steps so far, and names for new columns.
 
-    def __init__(self, changed: Collection[str], added: Mapping[str, Added] | None = None) -> None:
+    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns."""
+
+    def __init__(
+        self,
+        changed: Collection[str],
+        added: Mapping[str, Added] | None = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> None:
         self.changed = frozenset(changed)
         self.added = added or {}
+        self.kinds = kinds or {}
         self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}

@@ -121,6 +121,12 @@ def exact(kind: str, *, mean: bool = False) -> bool:
     return scale <= 6 if not mean else precision <= 28
 
 
+def combined(a: Expr, b: Expr, both: Expr) -> Expr:
+    """Two values as one: one of them where the other is not known, else ``both``."""
+    none = [exp.If(this=exp.Is(this=x.copy(), expression=exp.null()), true=y.copy()) for x, y in ((a, b), (b, a))]
+    return exp.Case(ifs=none, default=both)
+
+
 def _where(value: Expr, condition: Expr | None) -> Expr:
     return value if condition is None else exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
 

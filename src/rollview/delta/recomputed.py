@@ -9,7 +9,7 @@ Right for every operator whose rows with one key depend on the input rows with t
 |---|---|
 | aggregate | the touched groups; without GROUP BY, the one group |
 | distinct, EXCEPT, INTERSECT (ALL or not) | the touched rows |
-| window | the touched partitions; without PARTITION BY, all rows |
+| window | the touched partitions; without PARTITION BY, all rows: see ``window`` |
 | ORDER BY … LIMIT | all rows |
 """
 
@@ -32,7 +32,6 @@ from rollview.plan.nodes import (
     Project,
     SetOperation,
     UnionAll,
-    Window,
 )
 
 
@@ -82,29 +81,6 @@ def set_operation(node: SetOperation, deriving: Deriving) -> Node | None:
 def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | None:
     there = [term for term in terms if term is not None]
     return there[0] if len(there) == 1 else UnionAll(there[0], there[1], output) if there else None
-
-
-def window(node: Window, deriving: Deriving) -> Node | None:
-    by = partitions(node)
-    if len(by) > 1:  # one partitioning after the other
-        chained: Node = node.input
-        for group in by:
-            chained = Window(chained, group)
-        return deriving.delta(chained)
-    keys = touched_keys(node.input, partition_of(node), deriving)
-    return None if keys is None else recomputed(node, [keys], deriving, "partitions")
-
-
-def partition_of(node: Window) -> list[Expr]:
-    return list(node.functions[0].value.args.get("partition_by") or ())
-
-
-def partitions(node: Window) -> list[tuple[Computed, ...]]:
-    """The functions, together where they have the same PARTITION BY."""
-    groups: dict[tuple[Expr, ...], list[Computed]] = {}
-    for item in node.functions:
-        groups.setdefault(tuple(item.value.args.get("partition_by") or ()), []).append(item)
-    return [tuple(group) for group in groups.values()]
 
 
 def limit(node: Limit, deriving: Deriving) -> Node | None:

@@ -11,6 +11,7 @@ from rollview.delta.deriving import Deriving
 from rollview.delta.join import inner_delta, multi_join
 from rollview.delta.matching import matching_delta
 from rollview.delta.outer_join import outer_delta
+from rollview.delta.window import window
 from rollview.plan.nodes import (
     CROSS,
     FULL,
@@ -55,6 +56,6 @@ RULES: dict[type[Node], Rule] = {
     Aggregate: aggregate,
     Distinct: recomputed.distinct,
     SetOperation: recomputed.set_operation,
-    Window: recomputed.window,
+    Window: window,
     Limit: recomputed.limit,
 }

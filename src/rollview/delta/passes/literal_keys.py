@@ -54,6 +54,8 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
             return None
         parts = list(node.inputs)
         for condition in node.conditions:
+            if isinstance(condition, exp.Or) and node.kind == INNER:
+                _from_position(parts, node.inputs, condition, known)
             if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
                 continue
             for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -96,6 +98,40 @@ def _narrow(
     test = predicate(theirs, values, strict)
     if test is not None and not (len(values) > _LISTED and _as_wide(inputs[place], theirs, values, bounds)):
         parts[place] = Filter(parts[place], test)
+
+
+def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, known: Known) -> None:
+    """``a >= b OR …``, with the values of b at hand: a is at least the least of them, where it is known.
+
+    What else may be true: that a is NULL, or that a flag beside b has a value, which then must not occur."""
+    tests = list(condition.flatten())
+    ranges = [t for t in tests if isinstance(t, exp.GTE | exp.LTE) and isinstance(t.right, exp.Column)]
+    if len(ranges) != 1 or not isinstance(ranges[0].left, exp.Column):
+        return
+    column, position = ranges[0].left, ranges[0].right
+    giver = next((part for part in inputs if position.name in part.names), None)
+    place = next((i for i, part in enumerate(inputs) if column.name in part.names), None)
+    values = None if giver is None else _values(giver, position.name, known)
+    there = [value for value in values or () if value is not None]
+    if giver is None or place is None or not there or not all(_literal(value) for value in there):
+        return
+    bound = (min if isinstance(ranges[0], exp.GTE) else max)(there)  # type: ignore[type-var]
+    kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=exp.convert(bound))]
+    for test in tests:
+        if isinstance(test, exp.Is) and test.this == column:
+            kept.append(test.copy())
+        elif isinstance(test, exp.EQ) and test.left.name in giver.names:
+            flags = _values(giver, test.left.name, known)
+            if flags is None or any(str(flag) == test.right.name for flag in flags):
+                return
+        elif test is not ranges[0]:
+            return
+    parts[place] = Filter(parts[place], exp.or_(*kept))
+
+
+def _literal(value: object) -> bool:
+    """Whether a value can be written exactly."""
+    return isinstance(value, int | str | datetime.date) and not isinstance(value, bool | datetime.datetime)
 
 
 def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
@@ -153,8 +189,7 @@ def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | Non
     """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
     there = {value for value in values if value is not None}
     null = not strict and len(there) < len(values)
-    if not all(isinstance(value, int | str | datetime.date) and not isinstance(value, bool | datetime.datetime)
-               for value in there):  # fmt: skip
+    if not all(_literal(value) for value in there):
         return None
     tests: list[Expr] = []
     if there:
