@@ -3,11 +3,13 @@
 Before: ``multi join a = b, c = d (customer [a] new, orders [b, c] new, lineitem [d] change)``.
 After: ``join inner a = b (join inner c = d (lineitem change, orders new), customer new)``, each with a small left side:
 an engine may send it to where the large table is, instead of moving the table.
-Small are deltas, and tables restricted to touched keys. Not where no input is small: then the order stays the user's.
+Small are deltas and earlier steps, and tables restricted to touched keys. Not where no input is small: then the order
+stays the user's.
 """
 
 from __future__ import annotations
 
+from rollview.delta.deriving import cheap
 from rollview.delta.restriction import restriction
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in
@@ -50,8 +52,8 @@ def _tie(chain: Node, part: Node, conditions: list[Expr]) -> int:
 
 
 def _size(node: Node) -> int:
-    """0 for a delta, 1 for a table restricted to keys, 2 for others."""
-    if WEIGHT.name in node.names:
+    """0 for a delta and for rows at hand, 1 for a table restricted to keys, 2 for others."""
+    if WEIGHT.name in node.names or cheap(node):
         return 0
     if isinstance(node, Filter | Project):
         return _size(node.input)
