@@ -20,8 +20,8 @@ from rollview.compile.printing import print_plan
 from rollview.compile.state import added_up, window_types
 from rollview.compile.view import compile_view
 from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
-from rollview.delta.focus import focused
 from rollview.delta.passes import PASSES, Pass, improved
+from rollview.delta.preparing import prepared
 from rollview.delta.weights import WEIGHT
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.plan.nodes import Node, Scan, show_plan
@@ -68,8 +68,7 @@ def after_delta(
     known = (added_up(plan, types), window_types(plan, types)) if passes else ({}, {})
     deriving = Deriving(changed, *known)
     if passes:
-        plan = focused(plan, deriving)
-        deriving.take_whole(plan)
+        plan = prepared(plan, deriving)
     delta = deriving.delta(plan)
     if delta is None:
         return before

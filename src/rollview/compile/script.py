@@ -15,9 +15,9 @@ from sqlglot import exp
 from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
-from rollview.delta.focus import focused
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
+from rollview.delta.preparing import prepared
 from rollview.delta.weights import WEIGHT, consolidated, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
@@ -95,8 +95,7 @@ def refresh_script(
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
     deriving = Deriving(changed, state.added, state.kinds)
-    state = replace(state, root=focused(state.root, deriving))
-    deriving.take_whole(state.root)
+    state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
     grows = set(changed) <= set(growing) and only_grows(followed, deriving)
     if state.kind == GROUPS:

@@ -14,6 +14,7 @@ from itertools import permutations
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, Keys
+from rollview.delta.join import plain
 from rollview.plan.expressions import Expr, equal_groups, ref
 from rollview.plan.nodes import INNER, Aggregate, Filter, Join, MultiJoin, Node, Project
 from rollview.plan.normalising import apply_rule
@@ -35,7 +36,8 @@ def focused(plan: Node, deriving: Deriving) -> Node:
 
 
 def _selective(partner: Node) -> bool:
-    return any(isinstance(node, Filter) for node in partner.walk())
+    """Some rows of one table: to read it once more costs little."""
+    return plain(partner) and any(isinstance(node, Filter) for node in partner.walk())
 
 
 def _narrowed(part: Node, partner: Node, node: Join | MultiJoin, deriving: Deriving) -> Node:

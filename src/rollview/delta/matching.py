@@ -17,15 +17,15 @@ Where R has a key at most once, ΔR tells all of F by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
-from rollview.delta.aggregate import IS, WAS, both_versions
-from rollview.delta.deriving import Deriving
-from rollview.delta.partials import ROWS, Added
-from rollview.delta.weights import WEIGHT, negated, together, weighted
+from rollview.delta.deriving import Deriving, Keys
+from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in, ref
-from rollview.plan.nodes import ANTI, INNER, SEMI, Aggregate, Computed, Filter, Join, Node, Project
+from rollview.plan.nodes import ANTI, INNER, LEFT, SEMI, Aggregate, Column, Computed, Filter, Join, Node, Project
 
 
 def matching_delta(node: Join, deriving: Deriving) -> Node | None:
@@ -77,6 +77,41 @@ def _equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | None
     return (pairs, own) if pairs and node.kind in (SEMI, ANTI) else None
 
 
+_FLIPS = "keys that come to the right side, or leave it"
+_NOW = Column("__now", "__now", exp.DataType.build("bigint"))
+
+
+def _turned(net: Node, by: Sequence[Computed], values: Sequence[Expr], right: Node, deriving: Deriving) -> Node:
+    """Of keys whose number of rows has changed, those of which there were none, or are none now."""
+    names = [item.column.name for item in by]
+    keys = deriving.keys(net, [ref(name) for name in names])
+    near = Keys(keys.plan, tuple((v, k) for v, (_, k) in zip(values, keys.pairs, strict=True))).restrict(
+        deriving.new(right)
+    )
+    counted = tuple(Computed(Column(f"{name}_n", ""), value) for name, value in zip(names, values, strict=True))
+    now = Aggregate(near, counted, (Computed(_NOW, exp.Count(this=exp.Star())),))
+    same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_n")) for name in names]
+    there = exp.Coalesce(this=ref(_NOW.name), expressions=[exp.Literal.number(0)])
+    zero, weight = exp.Literal.number(0), ref(WEIGHT.name)
+    come = exp.And(
+        this=exp.GT(this=there, expression=zero),
+        expression=exp.LTE(this=exp.Sub(this=there.copy(), expression=weight), expression=zero.copy()),
+    )
+    gone = exp.And(
+        this=exp.EQ(this=there.copy(), expression=zero.copy()),
+        expression=exp.GT(this=exp.Neg(this=weight.copy()), expression=zero.copy()),
+    )
+    turned = Filter(
+        Join(LEFT, net, now, conjunction(same)), exp.Or(this=exp.Paren(this=come), expression=exp.Paren(this=gone))
+    )
+    sign = exp.Case(
+        ifs=[exp.If(this=exp.GT(this=weight.copy(), expression=zero.copy()), true=exp.Literal.number(1))],
+        default=exp.Literal.number(-1),
+    )
+    flip = Computed(WEIGHT, exp.Cast(this=sign, to=WEIGHT.type.copy()))
+    return Project(turned, (*(Computed(item.column, ref(item.column.name)) for item in by), flip))
+
+
 def _flipped(node: Join, equalities: tuple[list[tuple[Expr, Expr]], list[Expr]], deriving: Deriving) -> Node | None:
     """The old left rows whose key comes to the right side or leaves it."""
     pairs, own = equalities
@@ -85,25 +120,16 @@ def _flipped(node: Join, equalities: tuple[list[tuple[Expr, Expr]], list[Expr]],
     delta = deriving.delta(right)
     if delta is None:
         return None
-    delta = deriving.at_hand(delta)
     keys = deriving.keys(delta, [b for _, b in pairs])
     assert isinstance(keys.plan.inputs[0], Project)
     by = keys.plan.inputs[0].output
+    net = consolidated(Project(delta, (*by, Computed(WEIGHT, ref(WEIGHT.name)))))
     known = facts_of(right).key
     if known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}:
-        total = exp.Cast(this=exp.Sum(this=ref(WEIGHT.name)), to=WEIGHT.type.copy())
-        flips: Node = Filter(
-            Aggregate(delta, by, (Computed(WEIGHT, total),)),
-            exp.NEQ(this=ref(WEIGHT.name), expression=exp.Literal.number(0)),
-        )
+        flips = deriving.step("flips", net, _FLIPS)
     else:
-        near = keys.restrict(deriving.new(right))
-        both = both_versions(Aggregate(right, by, ()), Added((), ROWS, {}), near, delta)
-        turned = Filter(both, exp.NEQ(this=ref(IS.name), expression=ref(WAS.name)))
-        sign = exp.Case(ifs=[exp.If(this=ref(IS.name), true=exp.Literal.number(1))], default=exp.Literal.number(-1))
-        weight = Computed(WEIGHT, exp.Cast(this=sign, to=WEIGHT.type.copy()))
-        flips = Project(turned, (*(Computed(item.column, ref(item.column.name)) for item in by), weight))
-    flips = deriving.step("flips", flips, "keys that come to the right side, or leave it")
+        changed = deriving.step("net", net, "keys of the right side, and how many more rows it has of them")
+        flips = deriving.step("flips", _turned(changed, by, [b for _, b in pairs], right, deriving), _FLIPS)
     tests = [exp.EQ(this=a.copy(), expression=ref(name)) for (a, _), (_, name) in zip(pairs, keys.pairs, strict=True)]
     met = Join(INNER, deriving.old(node.left), flips, conjunction(tests))
     own_columns = tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT))

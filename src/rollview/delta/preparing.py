@@ -1,0 +1,19 @@
+"""What is done to a plan before its delta is derived. Nothing of it changes what the plan returns."""
+
+from __future__ import annotations
+
+from rollview.delta.deriving import Deriving
+from rollview.delta.eager import grouped_first
+from rollview.delta.focus import focused
+from rollview.plan.nodes import Node
+
+
+def prepared(plan: Node, deriving: Deriving, *, below: bool = False) -> Node:
+    """The plan in the form whose delta is cheap; the root operator stays if just what is ``below`` it may change."""
+    if below:
+        early = plan.with_inputs([grouped_first(child, deriving) for child in plan.inputs])
+    else:
+        early = grouped_first(plan, deriving)
+    found = focused(early, deriving)
+    deriving.take_whole(found)
+    return found
