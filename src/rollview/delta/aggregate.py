@@ -27,7 +27,7 @@ _BOOLEAN = exp.DataType.build("boolean")
 _NOW = Column("__now", "__now", _BOOLEAN)
 
 #: Whether a group is there now, and whether it was there before.
-IS, WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
+_IS, _WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
 
 _COPY = Column("__copy", "__copy")
 
@@ -46,7 +46,7 @@ def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
         return None
     delta = deriving.at_hand(delta)
     keys = deriving.keys(delta, [item.value for item in node.keys])
-    both = both_versions(node, added, keys.restrict(deriving.new(node.input)), delta)
+    both = _both(node, added, keys.restrict(deriving.new(node.input)), delta)
     return deriving.step("groups", _change(node, both), f"change of {node.title} {node.details}")
 
 
@@ -60,7 +60,7 @@ def before_and_after(node: Aggregate, deriving: Deriving) -> Node:
     added, delta = deriving.added_up(node), deriving.delta(node.input)
     assert added is not None
     assert delta is not None
-    both = both_versions(node, added, deriving.new(node.input), deriving.at_hand(delta))
+    both = _both(node, added, deriving.new(node.input), deriving.at_hand(delta))
     return deriving.step("both", both, f"{node.title} {node.details}, now and before")
 
 
@@ -68,7 +68,7 @@ def one_version(node: Aggregate, both: Node, *, now: bool) -> Node:
     """The groups as they are now, or as they were, from the step that has both."""
     values = {c.name: ref(c.name if now else _was(c.name)) for c in (item.column for item in node.aggregates)}
     kept = tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns)
-    return Project(Filter(both, ref((IS if now else WAS).name)), kept)
+    return Project(Filter(both, ref((_IS if now else _WAS).name)), kept)
 
 
 def _change(node: Aggregate, both: Node) -> Node:
@@ -80,14 +80,14 @@ def _change(node: Aggregate, both: Node) -> Node:
     def either(a: Expr, b: Expr) -> Expr:
         return exp.Case(ifs=[exp.If(this=now.copy(), true=a)], default=b)
 
-    there = Filter(twice, either(ref(IS.name), ref(WAS.name)))
+    there = Filter(twice, either(ref(_IS.name), ref(_WAS.name)))
     results = {item.column.name: either(ref(item.column.name), ref(_was(item.column.name))) for item in node.aggregates}
     kept = [Computed(c, results.get(c.name, ref(c.name))) for c in node.columns]
     sign = exp.Cast(this=either(exp.Literal.number(1), exp.Literal.number(-1)), to=WEIGHT.type.copy())
     return Project(there, (*kept, Computed(WEIGHT, sign)))
 
 
-def both_versions(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:
+def _both(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:
     """The groups of these rows, and the same with a change taken back."""
     own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
     one = exp.Cast(this=exp.Literal.number(1), to=WEIGHT.type.copy())
@@ -112,7 +112,7 @@ def both_versions(node: Aggregate, added: Added, rows: Node, delta: Node) -> Nod
         output.append(Computed(item.column, replace_columns(result, after)))
         was = Column(_was(item.column.name), "", item.column.type)
         output.append(Computed(was, replace_columns(result, before)))
-    for flag, found in ((IS, after), (WAS, before)):
+    for flag, found in ((_IS, after), (_WAS, before)):
         there = exp.GT(this=found[added.rows.column.name], expression=exp.Literal.number(0))
         output.append(Computed(flag, there if node.keys else exp.true()))
     return Project(groups, tuple(output))
@@ -125,7 +125,7 @@ def _was(name: str) -> str:
 def _differs(node: Aggregate) -> Expr:
     """That a group is not what it was."""
     same = [exp.NullSafeEQ(this=ref(i.column.name), expression=ref(_was(i.column.name))) for i in node.aggregates]
-    unchanged = conjunction([ref(IS.name), ref(WAS.name), *same])
+    unchanged = conjunction([ref(_IS.name), ref(_WAS.name), *same])
     assert unchanged is not None
     return exp.Not(this=exp.Paren(this=unchanged))
 

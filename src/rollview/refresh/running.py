@@ -8,18 +8,13 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from rollview.compile.script import STATE_VERSION, Script, refresh_script
+from rollview.compile.script import refresh_script
 from rollview.compile.view import TIME_DEPENDENT
-from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
-from rollview.delta.passes.drop_empty import drop_empty
-from rollview.delta.passes.literal_keys import literal_keys
-from rollview.delta.passes.small_sides import small_sides
 from rollview.delta.weights import WEIGHT
-from rollview.engine.protocol import Frame, Kept, relation_name
+from rollview.engine.protocol import Kept
 from rollview.errors import (
     ColumnNotFound,
     Conflict,
@@ -35,8 +30,9 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, write_whole
-from rollview.refresh.relations import base_rows, changes_of, check_columns, few_changes_of, newest, query_at, size
+from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
+from rollview.refresh.steps import Running
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
 
@@ -44,9 +40,6 @@ _TRIES = 5
 
 #: Up to so many changed rows are read in this process.
 _FEW = 100_000
-
-#: A table of up to so many bytes is sent to where a join needs it; as much as Spark would send by itself.
-_SMALL_TABLE = 10_000_000
 
 
 def refresh_view(
@@ -161,7 +154,9 @@ def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[s
         read = sum(change.rows for change in changes.values())
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
-            rows = None if script is None else _rows(catalog, view, script, changes, before, target, kept)
+            versions = {table: identity.version for table, identity in target.items()}
+            run = Running(catalog, view, changes, before.versions(), versions, kept)
+            rows = None if script is None else run.rows(script)
             if script is None or rows is None:  # the commit says how far the view has come
                 commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
             elif script.append:
@@ -224,74 +219,6 @@ def _only_adds(catalog: Catalog, change: Kept) -> bool:
     if change.local is not None:
         return all(weight > 0 for weight in change.local.column(WEIGHT.label).to_pylist())
     return catalog.engine.is_empty(change.frame, f"{WEIGHT.label} < 0")
-
-
-def _rows(
-    catalog: Catalog,
-    view: View,
-    script: Script,
-    changes: Mapping[str, Kept],
-    before: Reflected,
-    target: Mapping[str, Identity],
-    kept: list[Kept],
-) -> Frame | None:
-    """The rows that the script writes: its steps in order, then the last SELECT. None if there can be none."""
-    frames: dict[str, Frame] = {}
-    local = {f"{table} {CHANGE}": change.local for table, change in changes.items()}
-    empty: dict[str, Step] = {}
-
-    def known(scan: Scan, column: str) -> Sequence[object] | None:
-        rows = local.get(relation_name(scan))
-        return None if rows is None else rows.column(column).unique().to_pylist()
-
-    def is_small(scan: Scan) -> bool:
-        if scan.version == STATE_VERSION:
-            return False
-        if scan.version in (CHANGE, STEP):
-            return local.get(relation_name(scan)) is not None
-        size = catalog.store.size(catalog.stored(scan.table), target[scan.table].version)
-        return size is not None and size <= _SMALL_TABLE
-
-    def bounds(scan: Scan, column: str) -> tuple[Any, Any] | None:
-        if scan.version not in (OLD, NEW) or catalog.has(scan.table):
-            return None
-        vector = before.vector if scan.version == OLD else target
-        return catalog.store.bounds(scan.table, column, vector[scan.table].version)
-
-    def fitted(plan: Node) -> Node | None:
-        """The plan with what is known only now: which steps are empty, which sides small, and the values of keys."""
-        there = drop_empty(plan, lambda scan: relation_name(scan) in empty)
-        return None if there is None else literal_keys(small_sides(there, is_small), known, bounds)
-
-    def provide(plan: Node) -> None:
-        for node in plan.walk():
-            if isinstance(node, Scan) and relation_name(node) not in frames:
-                if node.version == CHANGE:
-                    frames[relation_name(node)] = changes[node.table].frame
-                elif node.version in (OLD, NEW):
-                    vector = before.vector if node.version == OLD else target
-                    base = view.bases[node.table]
-                    frames[relation_name(node)] = base_rows(catalog, base, vector[node.table].version)
-                elif node.version == STATE_VERSION:
-                    frames[relation_name(node)] = catalog.store.read(catalog.state(view.name))
-                else:  # a step without rows, of which the columns are needed
-                    frames[relation_name(node)] = catalog.engine.nothing(selected(empty[relation_name(node)].plan))
-
-    def selected(plan: Node, labels: bool = True) -> Frame:
-        provide(plan)
-        return catalog.engine.select(plan, frames, [column.name for column in plan.columns] if labels else None)
-
-    for step in script.steps:
-        name, plan = f"{step.name} {STEP}", fitted(step.plan)
-        done = None if plan is None else catalog.engine.keep(selected(plan))
-        if done is not None:
-            kept.append(done)
-        if done is None or done.rows == 0:
-            empty[name] = step
-        else:
-            frames[name], local[name] = done.frame, done.local
-    plan = fitted(script.rows)
-    return None if plan is None else selected(plan, labels=False)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,100 @@
+"""A Δ-script run: its steps in order, each fitted to what is known by then, and the rows that the view is to get.
+
+plan of a step → terms over empty steps dropped → small sides named → values of keys written in → SELECT → rows kept
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from rollview.compile.script import STATE_VERSION, Script
+from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
+from rollview.delta.passes.drop_empty import drop_empty
+from rollview.delta.passes.literal_keys import literal_keys
+from rollview.delta.passes.small_sides import small_sides
+from rollview.engine.protocol import Frame, Kept, relation_name
+from rollview.plan.nodes import Node, Scan
+from rollview.refresh.relations import base_rows
+from rollview.refresh.views import Catalog, Vector, View
+
+#: A table of up to so many bytes is sent to where a join needs it; as much as Spark would send by itself.
+_SMALL_TABLE = 10_000_000
+
+
+class Running:
+    """One run of a script. ``kept`` is what the engine has to forget afterwards."""
+
+    def __init__(
+        self, catalog: Catalog, view: View, changes: Mapping[str, Kept], before: Vector, after: Vector, kept: list[Kept]
+    ) -> None:
+        self.catalog, self.view, self.kept = catalog, view, kept
+        self._vectors = {OLD: before, NEW: after}
+        self._changes = changes
+        self._frames: dict[str, Frame] = {}
+        self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": change.local for t, change in changes.items()}
+        self._empty: dict[str, Step] = {}
+
+    def rows(self, script: Script) -> Frame | None:
+        """What the last SELECT gives; None if it can have no rows."""
+        for step in script.steps:
+            self._take(step)
+        plan = self._fitted(script.rows)
+        if plan is None:
+            return None
+        self._provide(plan)
+        return self.catalog.engine.select(plan, self._frames)
+
+    def _take(self, step: Step) -> None:
+        """Computes a step, unless it can have no rows."""
+        name, plan = f"{step.name} {STEP}", self._fitted(step.plan)
+        done = None if plan is None else self.catalog.engine.keep(self._selected(plan))
+        if done is not None:
+            self.kept.append(done)
+        if done is None or done.rows == 0:
+            self._empty[name] = step
+        else:
+            self._frames[name], self._local[name] = done.frame, done.local
+
+    def _selected(self, plan: Node) -> Frame:
+        self._provide(plan)
+        return self.catalog.engine.select(plan, self._frames, [column.name for column in plan.columns])
+
+    def _provide(self, plan: Node) -> None:
+        """Finds the relations that a plan reads."""
+        for scan in plan.walk():
+            if isinstance(scan, Scan) and relation_name(scan) not in self._frames:
+                self._frames[relation_name(scan)] = self._relation(scan)
+
+    def _relation(self, scan: Scan) -> Frame:
+        if scan.version == CHANGE:
+            return self._changes[scan.table].frame
+        if scan.version == STATE_VERSION:
+            return self.catalog.store.read(self.catalog.state(self.view.name))
+        if scan.version == STEP:  # a step without rows, of which the columns are needed
+            return self.catalog.engine.nothing(self._selected(self._empty[relation_name(scan)].plan))
+        version = self._vectors[scan.version][scan.table]
+        return base_rows(self.catalog, self.view.bases[scan.table], version)
+
+    def _fitted(self, plan: Node) -> Node | None:
+        """The plan with what is known only now; None if it can have no rows."""
+        there = drop_empty(plan, lambda scan: relation_name(scan) in self._empty)
+        return None if there is None else literal_keys(small_sides(there, self._is_small), self._known, self._bounds)
+
+    def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
+        rows = self._local.get(relation_name(scan))
+        return None if rows is None else rows.column(column).unique().to_pylist()
+
+    def _is_small(self, scan: Scan) -> bool:
+        if scan.version not in self._vectors:
+            return self._local.get(relation_name(scan)) is not None
+        version = self._vectors[scan.version][scan.table]
+        size = self.catalog.store.size(self.catalog.stored(scan.table), version)
+        return size is not None and size <= _SMALL_TABLE
+
+    def _bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
+        if scan.version not in self._vectors or self.catalog.has(scan.table):
+            return None
+        return self.catalog.store.bounds(scan.table, column, self._vectors[scan.version][scan.table])
