@@ -155,6 +155,8 @@ def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
 
 def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence[object] | None:
     """Those of the input that has the column, or of one with an equal column."""
+    if node.kind == FULL:  # any column may be NULL
+        return None
     inner = node.kind in (INNER, CROSS)
     same = columns_equal_to(name, equal_groups(node.conditions)) if inner else [name]
     for side in node.inputs if inner else node.inputs[:1]:
