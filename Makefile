@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
-demo: $(READY)   ## a shop of a million rows, three views, 0.1 % changed: what a refresh costs
+demo: $(READY)   ## a shop of five million rows, three views, 0.1 % changed: what a refresh costs
 	@$(BIN)/rollview demo
 
 test: $(READY) lint  ## lint, types and the whole test suite (under 15 minutes on 2 cores)

@@ -28,7 +28,8 @@ VIEWS = {
     "JOIN products p ON i.prod_id = p.prod_id",
     "city_sales": "SELECT c.city, o.status, count(*) AS lines, sum(i.qty) AS pieces FROM items i "
     "JOIN orders o ON i.order_id = o.order_id JOIN customers c ON o.cust_id = c.cust_id GROUP BY c.city, o.status",
-    "busy_cities": "SELECT city, sum(pieces) AS pieces FROM city_sales GROUP BY city HAVING sum(lines) > 10",
+    "best_sellers": "SELECT category, city, count(*) AS lines, sum(gross) AS gross FROM order_lines "
+    "GROUP BY category, city HAVING sum(gross) > 1000",
 }
 
 
@@ -55,24 +56,28 @@ def fill_statements(rows: int) -> tuple[str, ...]:
 
 
 def change_statements(rows: int, turn: int = 0) -> tuple[str, ...]:
-    """Inserts, updates and deletes of together about 0.1 % of the rows; others at every turn."""
+    """New orders, and updates and deletes among the latest: together about 0.1 % of the rows, others at every turn."""
     orders, step = _sizes(rows)[2], max(1, rows // 1000)
     few = max(1, step // 10)
-    first, shift = orders + turn * few, 17 * turn
-    fewer = max(1, orders // few)
+    first, latest = orders + turn * few, f"order_id >= {orders - orders // 20}"
+
+    def every(part: int, shift: int) -> str:
+        """So many of the latest orders, spread evenly."""
+        return f"{latest} AND order_id % {max(1, orders // 20 // max(1, part))} = {shift + turn}"
+
     return (
         f"INSERT INTO orders SELECT CAST(id + {first} AS INT), CAST(id AS INT), DATE'2026-01-01', 'paid' "
         f"FROM range({few})",
         f"INSERT INTO items SELECT CAST(id DIV 2 + {first} AS INT), CAST(id % 2 AS INT), 1, 3 FROM range({2 * few})",
-        f"UPDATE items SET qty = qty + 1 WHERE order_id % {max(1, orders * 3 // max(1, step * 2 // 5))} = {7 + shift}",
-        f"UPDATE orders SET status = 'void' WHERE status <> 'void' AND order_id % {fewer} = {3 + shift}",
-        f"DELETE FROM items WHERE order_id % {max(1, orders * 3 // max(1, step * 2 // 10))} = {11 + shift}",
+        f"UPDATE items SET qty = qty + 1 WHERE {every(step * 2 // 15, 1)}",
+        f"UPDATE orders SET status = 'void' WHERE {every(few, 3)} AND status <> 'void'",
+        f"DELETE FROM items WHERE {every(step // 15, 5)}",
     )
 
 
 def run_demo(screen: Screen, rows: int, folder: Path | None, store: Literal["embedded", "delta"]) -> None:
     if rows < 1000:
-        raise UserError("The demo needs at least 1000 rows", todo="leave --rows away for a million")
+        raise UserError("The demo needs at least 1000 rows", todo="leave --rows away for five millions")
     if folder is not None and folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty", todo="name a new folder: the demo builds its own shop")
     home = folder or Path(tempfile.mkdtemp(prefix="rollview-demo-"))

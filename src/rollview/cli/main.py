@@ -293,7 +293,7 @@ def _announce(screen: Screen, result: RefreshResult) -> None:
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(help="Rows of the shop, all tables together.")] = 1_000_000,
+    rows: Annotated[int, typer.Option(help="Rows of the shop, all tables together.")] = 5_000_000,
     warehouse: Annotated[Path | None, typer.Option("--warehouse", "-w", help="Keep the shop in this folder.")] = None,
     store: StoreOption = StoreName.embedded,
     as_json: Json = False,
