@@ -84,7 +84,7 @@ def after_delta(
 
 def check(seed: int, choices: Sequence[Sequence[Pass]], sql: str | None = None) -> None:
     rng = random.Random(seed)
-    db = duckdb.connect()
+    db = DuckEngine(duckdb.connect()).connection
     generate.fill(db, rng)
     sql = sql or generate.Generator(rng).query()
     plan = compile_view(sql, duck.finder(generate.TABLES)).keyed.plan

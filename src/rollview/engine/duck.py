@@ -43,6 +43,8 @@ class DuckEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self._kept = 0
+        # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
+        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
     def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
         return self.connection.execute(frame.sql).fetchall()
