@@ -112,7 +112,7 @@ def _now(plan: Node) -> Node:
 
 def test_deltas_lead_from_old_to_new_with_and_without_passes() -> None:
     choices: list[Sequence[Pass]] = [(), PASSES, *((each,) for each in PASSES)]
-    for seed in range(300_000, 300_020):
+    for seed in range(300_000, 300_012):
         check(seed, choices)
 
 

@@ -28,6 +28,7 @@ from rollview.errors import (
     VersionGone,
 )
 from rollview.store.embedded import rewrite
+from rollview.store.embedded import store as embedded_store
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
 from rows import bag, rows
@@ -539,3 +540,26 @@ def test_tables_of_others_without_statistics_or_with_odd_partitions(rv: Rollview
     assert rv.store.count("q") == 2
     rv.sql("UPDATE q SET n = n + 1 WHERE n = 2")
     assert rows(rv.table("q")) == [(1,), (3,)]
+
+
+def test_a_merge_into_a_large_table_does_the_same(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table stays where it is, and only the pages that can hold a given key are read: the result is the same."""
+    source = (
+        "SELECT * FROM VALUES (1, 'a', 5, false), (NULL, 'b', 7, false), (3, 'c', 0, true), (NULL, NULL, 1, false), "
+        "(99, 'new', 2, false) AS s(k, v, n, __delete)"
+    )
+    for table, size in (("small", 100_000), ("large", 0)):
+        monkeypatch.setattr(embedded_store, "_LARGE", size)
+        rv.store.create(
+            table,
+            rv.spark.sql(
+                "SELECT CAST(id AS INT) AS k, substr('abc', CAST(id AS INT), 1) AS v, CAST(id AS INT) AS n FROM range(1, 4) "
+                "UNION ALL SELECT NULL, 'b', 20 UNION ALL SELECT NULL, NULL, 30"
+            ),
+        )
+        rv.store.merge(table, rv.spark.sql(source), ["k", "v"], combine={"n": "t.n + s.n"}, gone="t.n + s.n = 27")
+        rv.store.merge(
+            table, rv.spark.sql("SELECT 2 AS k, 'b' AS v, 9 AS n, false AS __delete"), ["k", "v"], adding=True
+        )
+    assert bag(rv.table("small")) == bag(rv.table("large"))
+    assert sorted(row.n for row in rv.table("large").collect()) == [2, 2, 6, 9, 31]

@@ -10,6 +10,8 @@ import pytest
 
 import shop
 from rollview import Rollview, connect
+from rollview.compile import script
+from rollview.refresh import steps
 from rollview.refresh.results import REASONS
 
 VIEWS = [view for view in shop.views() if view.expect != "error"]
@@ -191,3 +193,14 @@ def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Ro
             counts.setdefault(name, []).append(len(context.statusTracker().getJobIdsForGroup(f"{name} {rows}")))
             assert rv.verify(name).ok
     assert all(few == many for few, many in counts.values()), counts
+
+
+@pytest.mark.parametrize("name", ["drop_empty", "literal_keys", "small_sides", "prepared"])
+def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each can be left out: the views follow the rounds all the same."""
+    shop.need_shop()
+    monkeypatch.setattr(script if name == "prepared" else steps, name, lambda plan, *_, **__: plan)
+    views = [view for view in VIEWS if view.expect == "incremental"][::16]
+    for view_name, outcome in followed(connect("duckdb:"), views, 5).items():
+        assert not outcome.wrong, (view_name, outcome.wrong)
+        assert "full" not in outcome.strategies, view_name
