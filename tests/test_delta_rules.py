@@ -138,8 +138,7 @@ def _windows() -> list[str]:
 
 @pytest.mark.parametrize("sql", _windows())
 def test_windows_from_the_first_touched_position_on(sql: str) -> None:
-    for seed in range(2):
-        check(seed, [(), PASSES], sql)
+    check(len(sql) % 5, [(), PASSES], sql)
 
 
 def test_windows_that_look_backward_do_not_read_their_partitions_twice() -> None:

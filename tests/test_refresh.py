@@ -160,7 +160,6 @@ def test_explain_lists_every_strategy_and_why(sql: str, applying: set[str]) -> N
 
 JOBS = {
     "joined": "SELECT o.id, o.amount, c.city FROM orders o JOIN customers c ON o.cust = c.id",
-    "totals": "SELECT c.city, count(*) AS n, sum(o.amount) AS total FROM orders o JOIN customers c ON o.cust = c.id GROUP BY c.city",
     "idle": "SELECT id, city FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.cust = c.id)",
     "above": "SELECT o.id FROM orders o WHERE amount > (SELECT avg(amount) FROM orders p WHERE p.cust = o.cust)",
 }
