@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rollview.bench.report import Report
-from rollview.bench.rows import Counting, Rows
+from rollview.bench.rows import COMPARED, Counting, Rows, compared
 from rollview.errors import InternalError
 from rollview.session import Rollview, connect
 
@@ -65,7 +65,7 @@ def _grow(rv: Rollview, workload: Workload, sizes: dict[str, int], part: float, 
         sizes[side] += count
 
 
-def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str, str, str, float, float]]:
+def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str, str, str, float, float, int]]:
     rv = connect(folder, spark=counting.spark)
     sizes = {"left": workload.left, "right": workload.right}
     for side, count in sizes.items():
@@ -86,7 +86,7 @@ def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str
             rv.refresh("simple_join", full=True)
             whole = time.monotonic() - begin
         what = f"{workload.name}, +{part:.1%}" + (f" −{part:.1%}" if delete else "")
-        found.append((what, label, done.strategy, done.seconds, whole))
+        found.append((what, label, done.strategy, done.seconds, whole, done.rows_written))
     _grow(rv, workload, sizes, PARTS[0], delete=True)
     done = rv.refresh("simple_join")
     if not rv.verify("simple_join").ok:
@@ -114,35 +114,8 @@ def run(scale: float = 1.0) -> Report:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rows = []
-    for what, label, strategy, seconds, whole in measured:
+    for what, label, strategy, seconds, whole, written in measured:
         a, b = counted.get(f"{label} refresh", Rows()), counted.get(f"{label} recompute", Rows())
-        rows.append(
-            [
-                what,
-                strategy,
-                round(seconds, 2),
-                round(whole, 2),
-                round(whole / seconds, 2),
-                a.jobs,
-                a.read,
-                b.read,
-                a.written,
-                b.written,
-            ]
-        )
-    return Report(
-        f"Joins of the OpenIVM thesis at {scale / 10:g} of its sizes, embedded store",
-        [
-            "change",
-            "strategy",
-            "refresh s",
-            "recompute s",
-            "ratio",
-            "jobs",
-            "rows read",
-            "read by recomputing",
-            "rows written",
-            "written by recomputing",
-        ],
-        rows,
-    )
+        rows.append([what, *compared(strategy, seconds, whole, a, b, written)])
+    title = f"Joins of the OpenIVM thesis at {scale / 10:g} of its sizes, embedded store"
+    return Report(title, ["change", *COMPARED], rows)

@@ -28,6 +28,27 @@ class Rows:
     jobs: int = 0
 
 
+#: The columns of a table that compares refreshing with recomputing, after the first, which says what was measured.
+COMPARED = [
+    "strategy",
+    "refresh s",
+    "recompute s",
+    "ratio",
+    "jobs",
+    "rows read",
+    "read by recomputing",
+    "rows written",
+    "written by recomputing",
+]
+
+
+def compared(strategy: str, seconds: float, whole: float, refresh: Rows, recompute: Rows, written: int) -> list[Any]:
+    """A line of it. ``written`` is the number of rows that the refresh's commit tells: Spark does not count those that
+    are written in this process."""
+    times = [round(seconds, 2), round(whole, 2), round(whole / seconds, 2)]
+    return [strategy, *times, refresh.jobs, refresh.read, recompute.read, written, recompute.written]
+
+
 class Counting:
     """A Spark session that counts."""
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from rollview.bench.report import Report
-from rollview.bench.rows import Counting, Rows
+from rollview.bench.rows import COMPARED, Counting, Rows, compared
 from rollview.bench.tpch import TABLES, queries
 from rollview.errors import InternalError, UserError
 from rollview.refresh.results import NO_OP
@@ -78,7 +78,7 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
         views = queries()
         for name, sql in views.items():
             rv.create(name, sql)
-        measured: dict[str, list[tuple[str, float, float]]] = {name: [] for name in views}
+        measured: dict[str, list[tuple[str, float, float, int]]] = {name: [] for name in views}
         for turn in range(1, 1 + WARM_UP + MEASURED):
             replace_orders(rv, scale, turn, spread=spread)
             for name in views:
@@ -88,7 +88,7 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
                     begin = time.monotonic()
                     rv.refresh(name, full=True)
                     whole = time.monotonic() - begin
-                measured[name].append((done.strategy, done.seconds, whole))
+                measured[name].append((done.strategy, done.seconds, whole, done.rows_written))
         replace_orders(rv, scale, 1 + WARM_UP + MEASURED, spread=spread)
         for name in views:
             done = rv.refresh(name)
@@ -107,25 +107,14 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
         seconds = statistics.median(turn[1] for turn in turns[WARM_UP:])
         whole = statistics.median(turn[2] for turn in turns[WARM_UP:])
         ratios.append((strategy, whole / seconds))
-        figures = [round(seconds, 2), round(whole, 2), round(whole / seconds, 2), a.jobs, a.read, b.read]
-        rows.append([name, strategy, *figures, a.written, b.written])
+        rows.append([name, *compared(strategy, seconds, whole, a, b, turns[-1][3])])
     for title, picked in (
         ("geometric mean", [ratio for _, ratio in ratios]),
         ("of those that changed", [ratio for strategy, ratio in ratios if strategy != NO_OP]),
     ):
         mean = math.exp(sum(map(math.log, picked)) / len(picked))
         rows.append([title, "", "", "", round(mean, 2), "", "", "", "", ""])
-    columns = [
-        "view",
-        "strategy",
-        "refresh s",
-        "recompute s",
-        "ratio",
-        "jobs",
-        "rows read",
-        "read by recomputing",
-        "rows written",
-        "written by recomputing",
-    ]
     how = "anywhere" if spread else "of a range of keys"
-    return Report(f"TPC-H at scale {scale:g}, 1 of {PART} orders {how} replaced, embedded store", columns, rows)
+    return Report(
+        f"TPC-H at scale {scale:g}, 1 of {PART} orders {how} replaced, embedded store", ["view", *COMPARED], rows
+    )

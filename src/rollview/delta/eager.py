@@ -13,8 +13,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, names_of
+from rollview.delta.join import key_equalities
 from rollview.keys.facts import facts_of
-from rollview.plan.expressions import Expr, conjunction, equality, names_in, ref
+from rollview.plan.expressions import Expr, conjunction, ref
 from rollview.plan.nodes import LEFT, UNKNOWN, Aggregate, Column, Computed, Filter, Join, Node, Project
 from rollview.plan.normalising import apply_rule
 
@@ -44,21 +45,10 @@ def _of_a_column(value: Expr, right: Node) -> bool:
 
 
 def _rewritten(node: Aggregate, join: Join, deriving: Deriving) -> Node | None:
-    pairs: list[tuple[Expr, Expr]] = []
-    own: list[Expr] = []
-    for part in join.conditions:
-        sides = equality(part) if isinstance(part, exp.EQ) else None
-        if names_in(part) and names_in(part) <= join.right.names:
-            own.append(part)
-        elif sides is None:
-            return None
-        else:
-            a, b = sides if names_in(sides[0]) <= join.left.names else sides[::-1]
-            if not (names_in(a) <= join.left.names and names_in(b) and names_in(b) <= join.right.names):
-                return None
-            pairs.append((a, b))
-    if not pairs or not node.aggregates:
+    compared = key_equalities(join)
+    if compared is None or not node.aggregates:
         return None
+    pairs, own = compared
     condition = conjunction(own)
     rows = join.right if condition is None else Filter(join.right, condition)
     first = node.aggregates[0].column.name

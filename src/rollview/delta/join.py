@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from rollview.delta.deriving import Deriving
 from rollview.delta.weights import together
 from rollview.plan.expressions import Expr, conjunction, equality, names_in
@@ -68,6 +70,24 @@ def one_changed(plan: Node, deriving: Deriving) -> bool:
         alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL
         return alone and one_changed(changed[0], deriving)
     return isinstance(plan, Scan)
+
+
+def key_equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | None:
+    """What a join compares, left with right, and conditions on the right alone; None if it asks for more."""
+    pairs: list[tuple[Expr, Expr]] = []
+    own: list[Expr] = []
+    for part in node.conditions:
+        sides = equality(part) if isinstance(part, exp.EQ) else None
+        if names_in(part) and names_in(part) <= node.right.names:
+            own.append(part)
+        elif sides is None:
+            return None
+        else:
+            a, b = sides if names_in(sides[0]) <= node.left.names else sides[::-1]
+            if not (names_in(a) and names_in(b) and names_in(a) <= node.left.names and names_in(b) <= node.right.names):
+                return None
+            pairs.append((a, b))
+    return (pairs, own) if pairs else None
 
 
 def plain(node: Node) -> bool:

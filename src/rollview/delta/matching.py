@@ -22,9 +22,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, Keys
+from rollview.delta.join import key_equalities
 from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
 from rollview.keys.facts import facts_of
-from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in, ref
+from rollview.plan.expressions import Expr, conjunction, conjuncts, ref
 from rollview.plan.nodes import ANTI, INNER, LEFT, SEMI, Aggregate, Column, Computed, Filter, Join, Node, Project
 
 
@@ -34,7 +35,7 @@ def matching_delta(node: Join, deriving: Deriving) -> Node | None:
     if left is not None:
         left = deriving.at_hand(left)
         terms.append(node.with_inputs([left, deriving.new(node.right)]))
-    equalities = _equalities(node)
+    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
     if right is not None and equalities is not None:
         terms.append(_flipped(node, equalities, deriving))
     elif right is not None:
@@ -57,24 +58,6 @@ def meeting(node: Join) -> Expr:
         false = exp.Is(this=exp.Paren(this=node.compared.copy()), expression=exp.false())
         parts = [*parts, exp.Not(this=exp.Paren(this=false))]
     return conjunction(parts) or exp.true()
-
-
-def _equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | None:
-    """What a semi or anti join compares, left with right, and conditions on the right alone; None if it does more."""
-    pairs: list[tuple[Expr, Expr]] = []
-    own: list[Expr] = []
-    for part in conjuncts(node.condition):
-        sides = equality(part) if isinstance(part, exp.EQ) else None
-        if names_in(part) and names_in(part) <= node.right.names:
-            own.append(part)
-        elif sides is None:
-            return None
-        else:
-            a, b = sides if names_in(sides[0]) <= node.left.names else sides[::-1]
-            if not (names_in(a) and names_in(b) and names_in(a) <= node.left.names and names_in(b) <= node.right.names):
-                return None
-            pairs.append((a, b))
-    return (pairs, own) if pairs and node.kind in (SEMI, ANTI) else None
 
 
 _FLIPS = "keys that come to the right side, or leave it"

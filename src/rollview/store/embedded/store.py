@@ -255,8 +255,10 @@ class EmbeddedStore:
                     rows = _near(rows, kept[0].local, on, snapshot.schema, table)
             return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, adding, large)
 
+        def few() -> bool:
+            return bool(kept) and kept[0].local is not None
+
         try:
-            few = lambda: bool(kept) and kept[0].local is not None  # noqa: E731
             return self._edit(table, edits, "MERGE", stamp, names=False, few=few)[0]
         finally:
             engine.forget(kept)
