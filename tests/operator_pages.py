@@ -5,7 +5,7 @@ from __future__ import annotations
 from rollview import connect
 from rollview.compile.script import refresh_script, show_script
 from rollview.parse.tokens import split_script
-from rollview.refresh.creating import compiled_view
+from rollview.refresh.defining import compiled_view
 
 
 def script_of(sql: str) -> str:

@@ -13,9 +13,10 @@ def bag(frame: DataFrame) -> Counter[Any]:
     return Counter(_hashable(tuple(row)) for row in frame.collect())
 
 
-def rows(frame: DataFrame) -> list[Any]:
-    """The rows of a frame in a fixed order."""
-    return sorted((tuple(row) for row in frame.collect()), key=repr)
+def rows(frame: Any) -> list[Any]:
+    """The rows of a frame, of Spark or of DuckDB, in a fixed order."""
+    found = frame.collect() if isinstance(frame, DataFrame) else frame.fetchall()
+    return sorted((tuple(row) for row in found), key=repr)
 
 
 def _hashable(value: Any) -> Any:

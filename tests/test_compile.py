@@ -138,6 +138,7 @@ MORE = {
     "group by all": "SELECT city, count(*) AS n FROM customers GROUP BY ALL",
     "natural join": "SELECT * FROM orders NATURAL JOIN items",
     "full using": "SELECT * FROM visits FULL JOIN blocked USING (cust_id)",
+    "an alias that is the name of a column": "SELECT cust_id.cust_id, city, x.n FROM customers cust_id LEFT JOIN (SELECT cust_id, count(*) AS n FROM orders GROUP BY cust_id) x ON cust_id.cust_id = x.cust_id",
     "star except": "SELECT * EXCEPT (tags) FROM products",
     "lateral with both sides": "SELECT c.name, l.x FROM customers c, LATERAL (SELECT o.order_id + c.cust_id AS x FROM orders o WHERE o.cust_id = c.cust_id) l",
     "lateral limit": "SELECT c.name, l.order_id FROM customers c, LATERAL (SELECT order_id FROM orders o WHERE o.cust_id = c.cust_id ORDER BY order_id DESC LIMIT 1) l",

@@ -116,6 +116,9 @@ def test_a_merge_that_adds_looks_for_nothing_but_what_goes(rv_all: Rollview) -> 
     source = "(1, 'x', 0, true), (1, 'x', 9, false), (NULL, 'y', 5, false), (4, 'q', 0, true)"
     rv_all.store.merge("t", values(rv_all, source, "a, b, n, __delete"), ["a", "b"], adding=True)
     assert rows(rv_all.store.read("t")) == [(1, "x", 9), (3, "z", 1), (None, "y", 2), (None, "y", 5)]
+    source, total = "(1, 'x', -9), (3, 'z', 1), (5, 'new', 0), (6, 'new', 2)", "coalesce(t.n, 0) + s.n"
+    rv_all.store.merge("t", values(rv_all, source, "a, b, n"), ["a", "b"], combine={"n": total}, gone=f"{total} = 0")
+    assert rows(rv_all.store.read("t")) == [(3, "z", 2), (6, "new", 2), (None, "y", 2), (None, "y", 5)]
 
 
 def test_metadata_lands_in_the_commit(rv_all: Rollview) -> None:

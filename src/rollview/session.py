@@ -34,7 +34,8 @@ from rollview.parse.view_statements import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.creating import create_view, publish
+from rollview.refresh.creating import create_view
+from rollview.refresh.defining import publish
 from rollview.refresh.explain import explain_view
 from rollview.refresh.relations import rows_of
 from rollview.refresh.results import RefreshResult, Verification, ViewStatus

@@ -1,6 +1,7 @@
 """TPC-H as 22 views: 0.1 % of the orders and their lines replaced, refreshed against recomputed, in one session.
 
-Two changes warm both ways up, three are measured. Every view is compared with its query at the end.
+Two changes warm both ways up, three are measured. What is recomputed is a second view of the same query, made to be:
+it has no helpers to keep. Every view is compared with its query at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from rollview.bench.report import Report
@@ -78,6 +78,7 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
         views = queries()
         for name, sql in views.items():
             rv.create(name, sql)
+            rv.create(f"{name}_full", sql, policy="FULL")
         measured: dict[str, list[tuple[str, float, float, int]]] = {name: [] for name in views}
         for turn in range(1, 1 + WARM_UP + MEASURED):
             replace_orders(rv, scale, turn, spread=spread)
@@ -85,10 +86,8 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
                 with counting.label(f"{name} refresh {turn}"):
                     done = rv.refresh(name)
                 with counting.label(f"{name} recompute {turn}"):
-                    begin = time.monotonic()
-                    rv.refresh(name, full=True)
-                    whole = time.monotonic() - begin
-                measured[name].append((done.strategy, done.seconds, whole, done.rows_written))
+                    again = rv.refresh(f"{name}_full", full=True)
+                measured[name].append((done.strategy, done.seconds, again.seconds, done.rows_written))
         replace_orders(rv, scale, 1 + WARM_UP + MEASURED, spread=spread)
         for name in views:
             done = rv.refresh(name)

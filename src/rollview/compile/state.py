@@ -48,6 +48,8 @@ class State:
     stored columns that tell rows apart. ``show`` reads the state as the view's rows, ``feed`` the state's changes as
     the view's; both are SQL over ``__state``. Without a feed, the view's changes are found by comparing.
 
+    ``picked`` are the stored names of the visible columns, if the view's rows are just the stored ones.
+
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
     ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
     added up, ``kinds`` the types of the window functions' columns below it.
@@ -63,6 +65,7 @@ class State:
     computed: tuple[Computed, ...] = ()
     added: Mapping[str, Added] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
+    picked: tuple[str, ...] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +127,8 @@ def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> Sta
         shown = _scan(plan, "")
         picked = Project(shown, tuple(Computed(c, ref(c.name)) for c in visible))
         on = tuple(stored[name] for name in keyed.key)
-        return State(KEYED, plan, on, _text(picked, labels, dialect), _feed(picked, labels, dialect), keyed.plan)
+        show, feed = _text(picked, labels, dialect), _feed(picked, labels, dialect)
+        return State(KEYED, plan, on, show, feed, keyed.plan, picked=tuple(stored[c.name] for c in visible))
     stored = _stored(compiled.plan.columns, [c.name for c in visible])
     columns = tuple(Computed(c, ref(c.name)) for c in compiled.plan.columns)
     counted = Aggregate(compiled.plan, columns, (Computed(COUNT, _all()),))
@@ -196,19 +200,27 @@ def _groups(plan: Node, finish: _Finish, types: Types, names: Sequence[str], dia
         name: ref(value.name) if isinstance(value, exp.Column) else ref(f"__v_{name}") for name, value in wanted.items()
     }
 
+    values = _order(finish, results)
+    order = (
+        [replace(t, value=value) for t, value in zip(finish.limit.order, values, strict=True)] if finish.limit else []
+    )
+
     def shown(version: str) -> Node:
         node: Node = _scan(state_plan, version)
         if finish.having is not None:
             node = Filter(node, ref(SHOWN.name))
         if finish.limit is not None:
-            order = (replace(t, value=ref(f"__o{i}")) for i, t in enumerate(finish.limit.order))
             node = replace(finish.limit, input=node, order=tuple(order))
         weight = (Computed(WEIGHT, ref(WEIGHT.name)),) if version == CHANGE else ()
         return Project(node, (*(Computed(c, seen[c.name]) for c in plan.columns), *weight))
 
     feed = None if finish.limit is not None else print_plan(shown(CHANGE), dialect, [*names, WEIGHT.label], _relation)
     show = print_plan(shown(""), dialect, names, _relation)
-    return State(GROUPS, state_plan, on, show, feed, root, settled, computed)
+    picked = None
+    if finish.having is None and finish.limit is None:
+        stored_as = {column.name: column.label for column in state_plan.columns}
+        picked = tuple(stored_as[seen[column.name].name] for column in plan.columns)
+    return State(GROUPS, state_plan, on, show, feed, root, settled, computed, picked=picked)
 
 
 def _computed(
@@ -227,9 +239,16 @@ def _computed(
         held = exp.Coalesce(this=grouped(replace_columns(finish.having, results)), expressions=[exp.false()])
         made.append(Computed(SHOWN, held))
     if finish.limit is not None:
-        for i, term in enumerate(finish.limit.order):
-            made.append(Computed(Column(f"__o{i}", f"__o{i}"), replace_columns(term.value, results)))
+        for term, value in zip(finish.limit.order, _order(finish, results), strict=True):
+            if value.name not in have:
+                made.append(Computed(Column(value.name, value.name), replace_columns(term.value, results)))
     return tuple(made)
+
+
+def _order(finish: _Finish, results: dict[str, Expr]) -> list[Expr]:
+    """The stored columns by which the first groups are found: a column that is there anyway, or one made for it."""
+    found = [replace_columns(term.value, results) for term in (finish.limit.order if finish.limit else ())]
+    return [value if isinstance(value, exp.Column) else ref(f"__o{i}") for i, value in enumerate(found)]
 
 
 def _labels(plan: Node, wanted: dict[str, Expr], whole: Node) -> dict[str, str]:

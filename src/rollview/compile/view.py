@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
 from rollview.errors import NotDeterministic, Place
-from rollview.keys import Keyed, with_key
+from rollview.keys import Keyed, with_key, without_ties
 from rollview.parse.references import parse_query
 from rollview.plan.building import Tables, build_plan
 from rollview.plan.building.scope import place
@@ -33,11 +34,13 @@ TIME_DEPENDENT = "time_dependent"
 
 @dataclass(frozen=True)
 class CompiledView:
-    """``reason`` says why the view is always recomputed in full; None if it need not be."""
+    """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
+    query, whatever its plan is made into."""
 
     sql: str
     plan: Node
     keyed: Keyed
+    fingerprint: str
     reason: str | None = None
 
     def printed(self, dialect: str = "spark") -> str:
@@ -53,7 +56,7 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     refuse_random(sql, tree)
     plan = normalise(build_plan(tree, sql, tables))
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
-    return CompiledView(sql, plan, with_key(plan), reason)
+    return CompiledView(sql, without_ties(plan), with_key(plan), fingerprint(plan), reason)
 
 
 def refuse_random(sql: str, tree: exp.Query) -> None:

@@ -114,10 +114,10 @@ class Deriving:
             if _looks_at_all(node) and self.touches(node):
                 for inner in _groups_below(node.inputs[0]):
                     if self.added_up(inner) is not None and one_changed(inner.input, self):
-                        self.whole.append(_form(inner))
+                        self.whole.append(form(inner))
 
     def is_whole(self, node: Aggregate) -> bool:
-        return bool(self.whole) and self.touches(node) and _form(node) in self.whole
+        return bool(self.whole) and self.touches(node) and form(node) in self.whole
 
     def delta(self, plan: Node) -> Node | None:
         """The delta of a plan: its columns and a weight; None if nothing below it changed."""
@@ -141,14 +141,14 @@ class Deriving:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
-        form = _form(plan)
+        shape = form(plan)
         for known, step in self._forms:
-            if known == form:
+            if known == shape:
                 scan = _step_scan(step)
                 pairs = zip(plan.columns, scan.output, strict=True)
                 return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
         self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what))
-        self._forms.append((form, self.steps[-1]))
+        self._forms.append((shape, self.steps[-1]))
         return _step_scan(self.steps[-1])
 
     def settle(self, *plans: Node) -> None:
@@ -178,7 +178,7 @@ def names_of(node: Aggregate) -> str:
     return " ".join(item.column.name for item in node.aggregates)
 
 
-def _form(plan: Node) -> Node:
+def form(plan: Node) -> Node:
     """The plan but for the names of its columns."""
     found: Node = renamed(plan, by_place(plan))
     return found

@@ -3,11 +3,12 @@
 Before: ``multi join a = b, b = c (lineitem [a], filter brand over part [b], aggregate by c over lineitem [c])``.
 After: the aggregate is over ``join semi c <=> k1 (lineitem, distinct b of filter brand over part)``.
 So of the touched groups only those of the brand are looked at. Only partners that did not change, and that a condition
-makes small, are used; the rules for semi joins do the rest.
+makes small, are used, or what another partner is matched with; the rules for semi joins do the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
 
@@ -15,8 +16,8 @@ from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, Keys
 from rollview.delta.join import plain
-from rollview.plan.expressions import Expr, equal_groups, ref
-from rollview.plan.nodes import INNER, Aggregate, Filter, Join, MultiJoin, Node, Project
+from rollview.plan.expressions import Expr, conjuncts, equal_groups, ref
+from rollview.plan.nodes import INNER, SEMI, Aggregate, Filter, Join, MultiJoin, Node, Project
 from rollview.plan.normalising import apply_rule
 
 
@@ -26,27 +27,36 @@ def focused(plan: Node, deriving: Deriving) -> Node:
             return None
         parts = list(node.inputs)
         for place, part in enumerate(parts):
-            for partner in node.inputs:
-                if partner is not node.inputs[place] and _selective(partner) and not deriving.touches(partner):
-                    part = _narrowed(part, partner, node, deriving)
+            others = [other for other in node.inputs if other is not node.inputs[place]]
+            for partner, names in (found for other in others for found in _partners(other)):
+                if not deriving.touches(partner):
+                    part = _of_keys(part, _pairs(node, names), partner, deriving)
             parts[place] = part
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
 
 
-def _selective(partner: Node) -> bool:
-    """Some rows of one table: to read it once more costs little."""
-    return plain(partner) and any(isinstance(node, Filter) for node in partner.walk())
+def _partners(part: Node) -> Iterator[tuple[Node, dict[str, str]]]:
+    """Some rows of one table, which cost little to be read once more: the input itself, or what it is matched with.
+    With which columns of the input equal which of its own."""
+    if plain(part) and any(isinstance(node, Filter) for node in part.walk()):
+        yield part, {name: name for name in part.names}
+    elif isinstance(part, Join) and part.kind == SEMI:
+        yield from _partners(part.left)
+        equal = equal_groups(list(conjuncts(part.condition)))
+        pairs = [pair for group in equal for pair in permutations([v.name for v in group if v.name], 2)]
+        for partner, names in _partners(part.right):
+            yield partner, {a: names[b] for a, b in pairs if a in part.left.names and b in names}
 
 
-def _narrowed(part: Node, partner: Node, node: Join | MultiJoin, deriving: Deriving) -> Node:
-    """The aggregate in this input, if there is one, over the rows with the partner's keys."""
+def _pairs(node: Join | MultiJoin, names: dict[str, str]) -> dict[str, Expr]:
+    """The partner's column that equals each column of the join."""
     pairs: dict[str, Expr] = {}
     for mine, theirs in (pair for group in equal_groups(node.conditions) for pair in permutations(group, 2)):
-        if isinstance(mine, exp.Column) and mine.name in partner.names and isinstance(theirs, exp.Column):
-            pairs[theirs.name] = mine
-    return _of_keys(part, pairs, partner, deriving)
+        if isinstance(mine, exp.Column) and mine.name in names and isinstance(theirs, exp.Column):
+            pairs[theirs.name] = ref(names[mine.name])
+    return pairs
 
 
 def _of_keys(part: Node, pairs: dict[str, Expr], partner: Node, deriving: Deriving) -> Node:

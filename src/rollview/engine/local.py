@@ -26,6 +26,11 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # the code of a refresh is compiled once, not at every refresh: there is room for that of many views, and lists of
+    # touched keys are data, not code
+    "spark.sql.codegen.cache.maxEntries": "5000",
+    "spark.sql.optimizer.inSetConversionThreshold": "0",
+    "spark.sql.optimizer.inSetSwitchThreshold": "0",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "4g",
     "spark.log.level": "ERROR",

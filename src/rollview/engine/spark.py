@@ -234,7 +234,8 @@ class SparkEngine:
         return self._local(rows, schema)
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
-        frame = self.spark.createDataFrame(rows, schema=schema)
+        # in one part: then nothing needs to be exchanged to group them
+        frame = self.spark.createDataFrame(rows, schema=schema).coalesce(1)
         return Kept(frame.hint("broadcast"), rows.num_rows, rows)
 
     def forget(self, kept: Iterable[Kept]) -> None:

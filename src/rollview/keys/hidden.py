@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rollview.keys.branches import tagged
 from rollview.keys.facts import facts_of
+from rollview.keys.ties import without_ties
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
     Computed,
@@ -42,15 +43,16 @@ class Keyed:
 
 def with_key(plan: Node) -> Keyed:
     """The plan with its key, as far as a sane number of hidden columns allows."""
+    settled = without_ties(plan)
     if (key := facts_of(plan).key) is not None:
-        return Keyed(plan, _in_order(plan, key))
-    carrying = _carrying(plan)
+        return Keyed(settled, _in_order(plan, key))
+    carrying = without_ties(_carrying(plan))
     key = facts_of(carrying).key
     if key is None:
-        return Keyed(plan, None)
+        return Keyed(settled, None)
     hidden = tuple(sorted(key - plan.names))
     if len(hidden) > MOST:
-        return Keyed(plan, None)
+        return Keyed(settled, None)
     wanted = [column for column in carrying.columns if column.name in plan.names or column.name in hidden]
     order = {column.name: i for i, column in enumerate(plan.columns)}
     wanted.sort(key=lambda column: order.get(column.name, len(order)))

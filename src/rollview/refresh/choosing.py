@@ -41,19 +41,20 @@ def choices(view: View, state: State | None) -> list[Choice]:
     full = Choice(FULL, True, "if it is asked for, or if the history of a table is gone")
     if view.policy is Policy.STRICT:
         full = Choice(FULL, False, "the policy is INCREMENTAL STRICT; only REFRESH … FULL does it")
-    middle = _of_groups(state, view.tables) if state.kind == GROUPS else _of_rows(state, view.tables)
+    middle = _of_groups(view, state) if state.kind == GROUPS else _of_rows(view, state)
     return [unchanged, *middle, full]
 
 
-def _of_rows(state: State, tables: Sequence[str]) -> list[Choice]:
-    growing = [t for t in tables if (s := refresh_script(state, [t], [t])) is not None and s.strategy == APPEND]
-    together = len(growing) == len(tables) and _strategy(state, tables, growing) == APPEND
+def _of_rows(view: View, state: State) -> list[Choice]:
+    tables = view.tables
+    growing = [t for t in tables if _strategy(view, state, [t], [t]) == APPEND]
+    together = len(growing) == len(tables) and _strategy(view, state, tables, growing) == APPEND
     if growing:
         how = " and ".join(growing) if together else " or ".join(growing) + " alone" if len(growing) > 1 else growing[0]
         append = Choice(APPEND, True, f"if rows are only added, to {how}")
     else:
         append = Choice(APPEND, False, "new rows of a table can take rows of the result away")
-    windows = _strategy(state, tables) == PARTITION_RECOMPUTE
+    windows = _strategy(view, state, tables) == PARTITION_RECOMPUTE
     groups = "the view's rows are no groups: the query ends in no GROUP BY, or does more than look at its groups"
     return [
         append,
@@ -64,11 +65,11 @@ def _of_rows(state: State, tables: Sequence[str]) -> list[Choice]:
     ]
 
 
-def _of_groups(state: State, tables: Sequence[str]) -> list[Choice]:
+def _of_groups(view: View, state: State) -> list[Choice]:
     rows = "the view's rows are groups"
     fixed = [show(p.value) for p in state.partials if p.combine == RECOMPUTE]
     growing = [show(p.value) for p in state.partials if p.combine not in (ADD, RECOMPUTE)]
-    merges = [t for t in tables if _strategy(state, [t], [t]) == AGGREGATE_MERGE]
+    merges = [t for t in view.tables if _strategy(view, state, [t], [t]) == AGGREGATE_MERGE]
     if not fixed and not growing:
         merge, again = Choice(AGGREGATE_MERGE, True, "for any change"), "every aggregate can be added to"
     elif merges:
@@ -92,6 +93,6 @@ def _of_groups(state: State, tables: Sequence[str]) -> list[Choice]:
     ]
 
 
-def _strategy(state: State, changed: Sequence[str], growing: Sequence[str] = ()) -> str | None:
-    script = refresh_script(state, changed, growing)
+def _strategy(view: View, state: State, changed: Sequence[str], growing: Sequence[str] = ()) -> str | None:
+    script = refresh_script(state, view.moved(changed), growing)
     return None if script is None else script.strategy

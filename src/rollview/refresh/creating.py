@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from rollview.compile.fingerprint import fingerprint
-from rollview.compile.script import refresh_script
-from rollview.compile.state import BAG, STATE, State, state_of
-from rollview.compile.view import CompiledView, compile_view, unknown_functions
-from rollview.delta.deriving import NotMaintained
+from rollview.compile.view import unknown_functions
 from rollview.engine.protocol import Frame
 from rollview.errors import (
     BadName,
     Conflict,
-    InternalError,
     InUse,
     NameTaken,
-    NotDeterministic,
     NotIncremental,
     Place,
     SqlError,
@@ -29,15 +22,12 @@ from rollview.errors import (
 from rollview.parse.names import Name
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
-from rollview.plan.building import BaseTable
-from rollview.plan.nodes import Aggregate, Node, Window
-from rollview.refresh.relations import base_rows, columns_of, query_at, size
+from rollview.refresh.defining import base_of, defined, publish, undefined, write_whole
+from rollview.refresh.helping import drop_helpers, with_helpers
+from rollview.refresh.relations import query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
-from rollview.refresh.views import DEFINITION, RUN, STATE_PREFIX, Catalog, Column, Layout, View, stamp_metadata
-from rollview.store.protocol import Commit, Identity, Stamp
-
-#: The layout of a view whose query has no plan.
-ROWS = "rows"
+from rollview.refresh.views import DEFINITION, STATE_PREFIX, Catalog, View
+from rollview.store.protocol import Commit, Identity
 
 
 def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str] = ()) -> RefreshResult:
@@ -47,18 +37,16 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     name = store.canonical(statement.name)
     old = _existing(catalog, statement, name)
     if old is not None and statement.if_not_exists:
-        versions = catalog.reflected(old).versions()
+        versions = old.shown(catalog.reflected(old).vector)
         return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
     if old is not None:
         _check_no_cycle(catalog, name, set(sources.values()))
-    identity = old.id if old else uuid.uuid4().hex
     bases = {table: base_of(catalog, table) for table in sorted(set(sources.values()))}
-    nothing = Layout(ROWS, (), (), "", None)
-    view = View(
-        name, identity, statement.query, statement.policy, statement.comment, (), sources, bases, nothing,
-        settings=catalog.engine.result_settings(),
+    view = undefined(
+        name, statement.query, statement.policy, sources, bases, catalog.engine.result_settings(),
+        id=old.id if old else None, comment=statement.comment,
     )  # fmt: skip
     with catalog.engine.settings(view.settings):
         vector = {table: catalog.identity(table) for table in view.tables}
@@ -66,9 +54,9 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         _check_output(statement.query, catalog.engine.columns(frame))
         view, rows = defined(catalog, view, vector, frame)
         _check_policy(view)
-        if old is not None and view.fingerprint is not None and _same_rows(old, view):
-            _redefine(catalog, old, view)
-            versions = catalog.reflected(old).versions()
+        if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
+            _redefine(catalog, old, same)
+            versions = old.shown(catalog.reflected(old).vector)
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
         if old is not None and _shape(old) != _shape(view) and (readers := catalog.readers(name)):
             raise InUse(
@@ -77,21 +65,39 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
                 todo="drop the views that read it first",
             )
         before = catalog.reflected(old) if old is not None else None
-        sequence = before.sequence + 1 if before else 1
-        commit = write_whole(catalog, view, rows, vector, sequence, old)
-    if commit is None:
-        raise Conflict(f"{name} was refreshed or replaced by another session meanwhile", todo="repeat the statement")
+        commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
+    if old is not None:
+        drop_helpers(catalog, old.helpers)
     publish(catalog, view)
     return RefreshResult(
         name,
         FULL,
         "created" if old is None else "replaced",
-        before.versions() if before else {},
-        {t: i.version for t, i in vector.items()},
+        old.shown(before.vector) if old and before else {},
+        view.shown(vector),
         size(catalog, vector),
         commit.rows or 0,
         time.monotonic() - begin,
     )
+
+
+def _written(
+    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+) -> Commit:
+    """The view with its helpers; if it cannot be written, they are gone, too."""
+    view, at = with_helpers(catalog, view, vector)
+    try:
+        if view.helpers:
+            view, rows = defined(catalog, view, at, query_at(catalog, view, at))
+        commit = write_whole(catalog, view, rows, at, sequence, old)
+        if commit is None:
+            raise Conflict(
+                f"{view.name} was refreshed or replaced by another session meanwhile", todo="repeat the statement"
+            )
+    except BaseException:
+        drop_helpers(catalog, view.helpers)
+        raise
+    return commit
 
 
 def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None:
@@ -110,149 +116,6 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
     return None
 
 
-def base_of(catalog: Catalog, table: str) -> BaseTable:
-    """What a table or view looks like now."""
-    columns = tuple(columns_of(catalog, table))
-    names = {name.casefold() for name, _ in columns}
-    key = key_of(catalog, table)
-    return BaseTable(table, columns, key if {name.casefold() for name in key} <= names else ())
-
-
-def key_of(catalog: Catalog, table: str) -> tuple[str, ...]:
-    """The declared key of a table; of a view, the key of its rows if it can be seen."""
-    if not catalog.has(table):
-        return catalog.store.key(table)
-    view = catalog.get(table)
-    return view.key
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A view's plan and state; without them, or where there is a reason, the view is always recomputed."""
-
-    view: CompiledView | None
-    state: State | None
-    reason: str | None
-
-
-def compiled_view(catalog: Catalog, view: View) -> Compiled:
-    """The view's plan, and its state with the types that were found when it was made."""
-    known = catalog.compiled.get(view.name)
-    if known is None or known[0] != view:
-        known = catalog.compiled[view.name] = (view, _compiled(catalog, view))
-    found = known[1]
-    assert isinstance(found, Compiled)
-    return found
-
-
-def _compiled(catalog: Catalog, view: View) -> Compiled:
-    compiled, reason = compiled_plan(view)
-    if compiled is None or not view.layout.types:
-        return Compiled(compiled, None, reason)
-    recorded = iter(view.layout.types)
-    names = [column.name for column in view.columns]
-    try:
-        state = state_of(compiled, lambda _: next(recorded), names, catalog.engine.dialect)
-    except Exception:  # the types were recorded for another state: the layout has changed, and the view is recomputed
-        return Compiled(compiled, None, reason)
-    return Compiled(compiled, state, reason)
-
-
-def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
-    """The view's plan over its base tables as they were; without one, the reason."""
-
-    def table(name: Name) -> BaseTable | None:
-        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
-        return None if known is None else view.bases[known]
-
-    try:
-        compiled = compile_view(view.query, table)
-    except NotDeterministic:
-        raise
-    except Exception:
-        # Spark has understood the query. Whatever the compiler does not understand in it costs speed, not the view.
-        return None, "not_compiled"
-    return compiled, compiled.reason
-
-
-def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame: Frame) -> tuple[View, Frame]:
-    """The view with its columns and layout, and the rows of its state at a vector; ``frame`` is its query there."""
-    engine = catalog.engine
-    view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
-    compiled, reason = compiled_plan(view)
-    if compiled is not None:
-        made = _with_state(catalog, view, compiled, vector)
-        if made is not None:
-            state, rows, types = made
-            layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types)
-            reason = reason or _not_maintained(view, state, types[-1])
-            key = visible_key(compiled)
-            return replace(
-                view, layout=layout, key=key, always_full=reason, fingerprint=fingerprint(compiled.plan)
-            ), rows
-    names = [f"c{i}" for i in range(len(view.columns))]
-    picked = ", ".join(
-        f"{engine.quoted(n)} AS {engine.quoted(c.name)}" for n, c in zip(names, view.columns, strict=True)
-    )
-    show = f"SELECT {picked} FROM {engine.quoted(STATE)}"
-    layout = Layout(ROWS, tuple(names), (), show, None)
-    return replace(view, layout=layout, always_full="not_compiled"), engine.renamed(frame, names)
-
-
-def visible_key(compiled: CompiledView) -> tuple[str, ...]:
-    """The columns that tell a view's rows apart, if they can be seen."""
-    keyed = compiled.keyed
-    if not keyed.key or set(keyed.key) & set(keyed.hidden):
-        return ()
-    return tuple(column.label for column in keyed.plan.columns if column.name in keyed.key)
-
-
-def _with_state(
-    catalog: Catalog, view: View, compiled: CompiledView, vector: Mapping[str, Identity]
-) -> tuple[State, Frame, tuple[tuple[str, ...], ...]] | None:
-    """The view's state and its rows; None if the engine does not take the compiled query.
-
-    Raises InternalError if the engine finds other types in it than in the text.
-    """
-    engine = catalog.engine
-    frames = {table: base_rows(catalog, view.bases[table], i.version) for table, i in vector.items()}
-    types: list[tuple[str, ...]] = []
-
-    def types_of(plan: Node) -> Sequence[str]:
-        names = [f"c{i}" for i in range(len(plan.columns))]
-        types.append(tuple(kind for _, kind in engine.columns(engine.select(plan, frames, names))))
-        return types[-1]
-
-    try:
-        state = state_of(compiled, types_of, [column.name for column in view.columns], engine.dialect)
-        rows = engine.select(state.plan, frames)
-        shown = engine.columns(engine.over_state(rows, state.show))
-        types.append(tuple(kind for _, kind in engine.columns(rows)))
-    except Exception:
-        return None
-    if engine.exact and [kind for _, kind in shown] != [column.type for column in view.columns]:
-        raise InternalError(
-            "The compiled query has other types than the view's",
-            why=f"{shown} instead of {[(c.name, c.type) for c in view.columns]}",
-            todo="report the query",
-        )
-    return state, rows, tuple(types)
-
-
-def _not_maintained(view: View, state: State, types: Sequence[str]) -> str | None:
-    """Why changes of the base tables cannot be followed; None if they can."""
-    try:
-        refresh_script(state, view.tables)
-    except NotMaintained as error:
-        return error.code
-    if any("map<" in kind for kind in types) and state.kind != "groups":
-        return "not_comparable"
-    floats = any(kind in ("float", "double") for kind in types)
-    if state.kind == BAG and floats and any(isinstance(node, Aggregate | Window) for node in state.root.walk()):
-        return "inexact_rows"
-    return None
-
-
 def _check_policy(view: View) -> None:
     if view.policy in (Policy.INCREMENTAL, Policy.STRICT) and view.always_full is not None:
         raise NotIncremental(
@@ -262,26 +125,19 @@ def _check_policy(view: View) -> None:
         )
 
 
-def write_whole(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
-) -> Commit | None:
-    """Puts rows, vector and a new definition into one commit; None if another session's came first."""
-    stamp = Stamp(stamp_metadata(vector, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
-    properties = {DEFINITION: view.to_json()}
-    state = catalog.state(view.name)
-    with catalog.engine.errors(view.query):
-        if old is None:
-            commit = catalog.store.create(state, rows, properties=properties, stamp=stamp)
-        elif view == old:
-            commit = catalog.store.replace(state, rows, stamp=stamp)
-        else:
-            commit = catalog.store.replace(state, rows, key=(), properties=properties, stamp=stamp)
-    return commit if is_ours(commit, stamp) else None
-
-
-def is_ours(commit: Commit, stamp: Stamp) -> bool:
-    """Whether the newest commit is the one just asked for, and not another session's with the same sequence number."""
-    return bool(commit.metadata.get(RUN) == stamp.metadata[RUN])
+def _of_the_same_rows(
+    catalog: Catalog, old: View, new: View, vector: Mapping[str, Identity], frame: Frame
+) -> View | None:
+    """The new definition over what the old one has stored; None if that is not the same."""
+    if new.fingerprint is None or old.fingerprint != new.fingerprint or old.settings != new.settings:
+        return None
+    if old.helpers and new.policy is not Policy.FULL:
+        bases = {helper.name: old.bases[helper.name] for helper in old.helpers}
+        shown = catalog.reflected(old).vector
+        at = {**vector, **{name: shown[name] for name in bases}}
+        new = replace(new, helpers=old.helpers, bases={**new.bases, **bases})
+        new, _ = defined(catalog, new, at, frame)
+    return new if _same_rows(old, new) else None
 
 
 def _same_rows(old: View, new: View) -> bool:
@@ -300,11 +156,6 @@ def _redefine(catalog: Catalog, old: View, new: View) -> None:
     if new != old:
         catalog.store.set_properties(catalog.state(old.name), {DEFINITION: new.to_json()})
         publish(catalog, new)
-
-
-def publish(catalog: Catalog, view: View) -> None:
-    """Makes the view's name readable from Spark SQL, showing the query's columns only."""
-    catalog.store.publish_view(view.name, catalog.state(view.name), view.layout.show)
 
 
 def _shape(view: View) -> list[tuple[str, str]]:

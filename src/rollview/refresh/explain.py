@@ -6,7 +6,7 @@ from rollview.compile.script import refresh_script, show_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.parse.view_statements import Policy
 from rollview.refresh.choosing import choices
-from rollview.refresh.creating import compiled_view
+from rollview.refresh.defining import compiled_view
 from rollview.refresh.results import NO_OP, REASONS
 from rollview.refresh.running import status
 from rollview.refresh.views import Catalog, View
@@ -31,6 +31,13 @@ def explain_view(catalog: Catalog, name: str) -> str:
     lines.append("  query")
     lines += [f"    {line}" for line in view.query.splitlines()]
     lines += _compiled(catalog, view)
+    if view.helpers:
+        lines.append("  helpers, which store groups inside the query and are refreshed first")
+    for helper in view.helpers:
+        rows = catalog.store.count(catalog.state(helper.name))
+        own = compiled_view(catalog, catalog.get(helper.name)).view
+        assert own is not None
+        lines += [f"    {helper.name}: {rows:,} rows", *(f"      {line}" for line in own.shown().splitlines())]
     lines.append("  strategies")
     for choice in choices(view, compiled_view(catalog, view).state):
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
@@ -63,7 +70,7 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]
     if found.state is not None and view.always_full is None:
-        script = refresh_script(found.state, view.tables)
+        script = refresh_script(found.state, view.bases)
         if script is not None:
             lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in show_script(script))]
     return lines

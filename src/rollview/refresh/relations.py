@@ -81,7 +81,7 @@ def check_same_tables(catalog: Catalog, view: View, vector: Mapping[str, Identit
             raise VersionGone(
                 f"Version {identity.version} of {table} is no longer there",
                 why="the table was dropped and made again",
-                todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes the view",
+                todo=f"REFRESH MATERIALIZED VIEW {quote(view.title)} FULL recomputes the view",
             )
 
 
@@ -89,11 +89,17 @@ def few_changes_of(
     catalog: Catalog, base: BaseTable, used: Sequence[str], after: int, upto: int, most: int
 ) -> Kept | None:
     """The net change, read and added up in this process; None if there is too much of it, or the store cannot."""
+    table, stored = base.name, list(used)
     if catalog.has(base.name):
-        return None
-    rows = catalog.store.few_changes(base.name, after, upto, used, most)
+        view = catalog.get(base.name)
+        if view.layout.picked is None:
+            return None
+        names = {c.name: name for c, name in zip(view.columns, view.layout.picked, strict=True)}
+        table, stored = catalog.state(base.name), [names[name] for name in used]
+    rows = catalog.store.few_changes(table, after, upto, list(dict.fromkeys(stored)), most)
     if rows is None:
         return None
+    rows = rows.select([*stored, CHANGE_TYPE]).rename_columns([*used, CHANGE_TYPE])
     gone = pc.is_in(rows.column(CHANGE_TYPE), value_set=pa.array([DELETE, UPDATE_BEFORE]))
     weights = pc.if_else(gone, pa.scalar(-1, pa.int64()), pa.scalar(1, pa.int64()))
     signed = rows.drop_columns([CHANGE_TYPE]).append_column(WEIGHT.label, weights)
@@ -156,12 +162,12 @@ def newest(catalog: Catalog, view: View, fixed: Mapping[str, Identity]) -> dict[
     try:
         return {table: fixed.get(table) or catalog.identity(table) for table in view.tables}
     except TableNotFound as error:
-        versions = catalog.reflected(view).versions()
+        versions = view.shown(catalog.reflected(view).vector)
         shown = ", ".join(f"{table} at version {version}" for table, version in versions.items())
         raise SchemaChanged(
-            f"A table that {view.name} reads is gone: {error.what}",
+            f"A table that {view.title} reads is gone: {error.what}",
             why=f"the view keeps what it shows: {shown}",
-            todo=f"make the table again, or DROP MATERIALIZED VIEW {quote(view.name)}",
+            todo=f"make the table again, or DROP MATERIALIZED VIEW {quote(view.title)}",
         ) from error
 
 

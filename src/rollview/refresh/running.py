@@ -29,7 +29,8 @@ from rollview.parse.names import quote
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
-from rollview.refresh.creating import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.helping import drop_helpers
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
 from rollview.refresh.steps import Running
@@ -49,19 +50,45 @@ def refresh_view(
     begin = time.monotonic()
     for _ in range(_TRIES):
         view = catalog.get(name)
-        before, target = catalog.reflected(view), newest(catalog, view, fixed or {})
+        before = catalog.reflected(view)
+        target = _target(catalog, view, before, fixed or {}, full)
+        if target is None:  # then it is not the first to go there
+            fixed = None
+            continue
         if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
-            versions = before.versions()
+            versions = view.shown(before.vector)
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
         with catalog.engine.settings(view.settings):
             done = _refreshed(catalog, view, before, target, full)
         if done is not None:
-            versions = {table: identity.version for table, identity in target.items()}
+            was, now = view.shown(before.vector), view.shown(target)
             seconds = time.monotonic() - begin
-            return RefreshResult(
-                name, done.strategy, done.reason, before.versions(), versions, done.read, done.written, seconds
-            )
-    raise Conflict(f"{name} was refreshed or replaced by other sessions {_TRIES} times meanwhile", todo="try again")
+            return RefreshResult(name, done.strategy, done.reason, was, now, done.read, done.written, seconds)
+    raise Conflict(
+        f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
+        todo="try again",
+    )
+
+
+def _target(
+    catalog: Catalog, view: View, before: Reflected, fixed: Mapping[str, Identity], full: bool
+) -> dict[str, Identity] | None:
+    """Where a refresh goes, with the helpers brought there; None if another session has brought one further.
+
+    A view does not go back: what it shows already is not fixed any more.
+    """
+    target = newest(catalog, view, fixed)
+    for table, shown in before.vector.items():
+        if table in target and target[table].table_id == shown.table_id and target[table].version < shown.version:
+            target[table] = shown
+    for helper in view.helpers:
+        refresh_view(catalog, helper.name, full=full, fixed=target)
+        reached = catalog.identity(helper.name)
+        vector = catalog.reflected(catalog.get(helper.name)).vector
+        if any(vector[table] != target[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
+            return None
+        target[helper.name] = reached
+    return target
 
 
 @dataclass(frozen=True)
@@ -84,9 +111,9 @@ def _refreshed(
             reason = "history_gone"
     if view.policy is Policy.STRICT and not full:
         raise NotIncremental(
-            f"{view.name} cannot be refreshed incrementally now",
+            f"{view.title} cannot be refreshed incrementally now",
             why=f"{reason}: {REASONS[reason]}; its policy is INCREMENTAL STRICT, so nothing was done",
-            todo=f"REFRESH MATERIALIZED VIEW {quote(view.name)} FULL recomputes it",
+            todo=f"REFRESH MATERIALIZED VIEW {quote(view.title)} FULL recomputes it",
         )
     return _recomputed(catalog, view, before, target, reason)
 
@@ -122,7 +149,9 @@ def _recomputed(
         view = _over_tables_now(catalog, view)
     with _schema_errors(view):
         frame = query_at(catalog, view, target)
-        _check_same_columns(view, catalog.engine.columns(frame))
+        with catalog.engine.errors(view.query):
+            columns = catalog.engine.columns(frame)
+    _check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
     return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)
@@ -228,8 +257,8 @@ def _schema_errors(view: View) -> Iterator[None]:
         yield
     except (SqlError, ColumnNotFound) as error:
         raise SchemaChanged(
-            f"The query of {view.name} no longer fits its base tables: {error.what}",
-            where=error.where,
+            f"The query of {view.title} no longer fits its base tables: {error.what}",
+            where=None if view.owner else error.where,
             why=error.why or "a base table was replaced by one with another schema; the view is as it was",
             todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
         ) from error
@@ -247,7 +276,7 @@ def _check_same_columns(view: View, now: list[tuple[str, str]]) -> None:
     if len(now) != len(was):
         differing.append(f"there were {len(was)} columns and there are {len(now)}")
     raise SchemaChanged(
-        f"The columns of {view.name} would change: {'; '.join(differing)}",
+        f"The columns of {view.title} would change: {'; '.join(differing)}",
         why="a base table was replaced by one with another schema; the view is as it was",
         todo="define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
     )
@@ -255,7 +284,7 @@ def _check_same_columns(view: View, now: list[tuple[str, str]]) -> None:
 
 def drop_view(catalog: Catalog, name: str) -> None:
     """Drops a view that no other view reads."""
-    catalog.get(name)
+    view = catalog.get(name)
     if readers := catalog.readers(name):
         raise InUse(
             f"{name} cannot be dropped",
@@ -264,13 +293,15 @@ def drop_view(catalog: Catalog, name: str) -> None:
         )
     catalog.store.unpublish_view(name)
     catalog.store.drop(catalog.state(name))
+    drop_helpers(catalog, view.helpers)
 
 
 def status(catalog: Catalog, view: View) -> ViewStatus:
     """How fresh a view is."""
     reflected = catalog.reflected(view)
     behind: dict[str, int | None] = {}
-    for table, shown in reflected.vector.items():
+    for table in view.tables:
+        shown = reflected.vector[table]
         try:
             now = catalog.identity(table)
         except TableNotFound:
@@ -281,5 +312,11 @@ def status(catalog: Catalog, view: View) -> ViewStatus:
         elif now.version != shown.version:
             behind[table] = now.version - shown.version
     return ViewStatus(
-        view.name, view.policy.value, reflected.versions(), behind, reflected.time, reflected.strategy, view.comment
+        view.name,
+        view.policy.value,
+        view.shown(reflected.vector),
+        behind,
+        reflected.time,
+        reflected.strategy,
+        view.comment,
     )

@@ -7,7 +7,7 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,9 @@ DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
 RUN = "rollview.run"
 
+#: The name of a helper is the view's name after this and a number of its own.
+HELPER_PREFIX = "__rollview_helper_"
+
 #: One version for each base table of a view.
 Vector = dict[str, int]
 
@@ -43,6 +46,7 @@ class Layout:
     """How the view is stored. ``kind`` is one of the kinds of state, or ``rows``: just what the query returned.
 
     ``types`` are what the engine found when the view was made; with them the same state is derived at every refresh.
+    ``picked`` are the stored names of the visible columns, if the view's rows are just the stored ones.
     """
 
     kind: str
@@ -51,14 +55,26 @@ class Layout:
     show: str
     feed: str | None
     types: tuple[tuple[str, ...], ...] = ()
+    picked: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A view of rollview's own that stores the groups of an aggregate inside the query: see ``compile/helpers``. ``id``
+    says of which, ``tables`` what it reads."""
+
+    id: str
+    name: str
+    tables: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class View:
     """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
-    like when the view was made; ``key`` are the visible columns that tell rows apart; ``always_full`` is the reason why
-    the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for all spellings of the query;
-    ``settings`` are those of the session that change results."""
+    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart;
+    ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
+    all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
+    view is, if it is one."""
 
     name: str
     id: str
@@ -73,11 +89,26 @@ class View:
     always_full: str | None = None
     fingerprint: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    helpers: tuple[Helper, ...] = ()
+    owner: str | None = None
 
     @property
     def tables(self) -> list[str]:
         """The tables and views that the query reads, each once."""
-        return sorted(self.bases)
+        return sorted(self.bases.keys() - {helper.name for helper in self.helpers})
+
+    @property
+    def title(self) -> str:
+        """The name that the user knows."""
+        return self.owner or self.name
+
+    def moved(self, tables: Collection[str]) -> list[str]:
+        """What the view's plan reads that changes with these tables: they and the helpers over them."""
+        return [*tables, *(helper.name for helper in self.helpers if set(helper.tables) & set(tables))]
+
+    def shown(self, vector: Mapping[str, Identity]) -> Vector:
+        """The versions of the tables in a vector."""
+        return {table: vector[table].version for table in self.tables if table in vector}
 
     def to_json(self) -> str:
         fields = asdict(self) | {
@@ -96,6 +127,7 @@ class View:
             table: BaseTable(base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]))
             for table, base in fields["bases"].items()
         }
+        fields["helpers"] = tuple(Helper(**h | {"tables": tuple(h["tables"])}) for h in fields.get("helpers", ()))
         layout = {k: _tuples(v) for k, v in fields["layout"].items()}
         return View(**fields | {"layout": Layout(**layout), "key": tuple(fields["key"])})
 
@@ -138,8 +170,9 @@ class Catalog:
         return self.store.exists(self.state(view))
 
     def names(self) -> list[str]:
+        """The views; their helpers are not among them."""
         found = (self.store.owner(table, STATE_PREFIX) for table in self.store.tables())
-        return [name for name in found if name is not None]
+        return [name for name in found if name is not None and self.store.owner(name, HELPER_PREFIX) is None]
 
     def tables(self) -> list[str]:
         """The tables that are not the state of a view."""

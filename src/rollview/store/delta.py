@@ -59,6 +59,9 @@ from rollview.store.statements import merge_edits, update_edits
 
 _WRITING = threading.RLock()
 
+#: Of a row to be merged: whether it comes to nothing if it matches no row.
+_NOTHING = "__nothing"
+
 
 class ChangeFeedOff(UserWarning):
     """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
@@ -276,16 +279,24 @@ class DeltaStore(DeltaNames):
         clauses = (
             f"ON {match} WHEN MATCHED AND ({goes}) THEN DELETE "
             f"WHEN MATCHED AND {changed} THEN UPDATE SET {news} "
-            f"WHEN NOT MATCHED AND NOT s.{DELETE_FLAG} "
+            f"WHEN NOT MATCHED AND NOT s.{_NOTHING} "
             f"THEN INSERT ({', '.join(columns.values())}) VALUES ({', '.join(f's.{q}' for q in columns.values())})"
         )
         with self._stamped(stamp):
             sql_over(
                 self.spark,
                 f"MERGE INTO {verbatim(name)} AS t USING {{s}} AS s {verbatim(clauses)}",
-                s=merge_source(source, schema, table),
+                s=self._with_nothing(merge_source(source, schema, table), schema, goes),
             )
         return self.last_commit(table)
+
+    def _with_nothing(self, source: DataFrame, schema: StructType, goes: str) -> DataFrame:
+        """The rows of a merge and whether they come to nothing where they match none: a MERGE has no names for that."""
+        nulls = ", ".join(f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema)
+        picked = verbatim(f"s.*, coalesce({goes}, false) AS {_NOTHING}")
+        return sql_over(
+            self.spark, f"SELECT {picked} FROM {{s}} AS s CROSS JOIN (SELECT {verbatim(nulls)}) AS t", s=source
+        )
 
     def replace(
         self,

@@ -303,7 +303,7 @@ class DuckStore:
             if combine and column in combine:
                 value = f"CASE WHEN t.__rid IS NULL THEN {value} ELSE {combine[column]} END"
             values[column] = value
-        action = f"CASE WHEN t.__rid IS NOT NULL AND {goes} THEN 'd' WHEN {flag} THEN NULL ELSE 'u' END"
+        action = f"CASE WHEN {goes} THEN CASE WHEN t.__rid IS NOT NULL THEN 'd' END ELSE 'u' END"
         joined = f"{self._rows_with_id(table)} AS t RIGHT JOIN ({source.sql}) AS s ON {match}"
         return self._edit(table, joined, action, values, "MERGE", stamp)
 

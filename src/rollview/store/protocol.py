@@ -171,7 +171,8 @@ class Store(Protocol):
         match none. Where the source's column ``__delete`` is true the matching rows go instead.
 
         ``combine`` gives new values of matched rows as SQL over ``t``, the table's row, and ``s``, the source's; other
-        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two.
+        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two. Source rows
+        that match none are not inserted where it is true of them and of a table's row of NULLs.
         With ``adding``, source rows that do not delete are added, whatever is there."""
 
     def replace(

@@ -109,7 +109,7 @@ def upsert_edits(
     picked = (
         f"SELECT t.{FILE}, t.{POSITION}, {_struct(schema, prefix='t')} AS {BEFORE}, "
         f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
-        f"CASE WHEN t.{FILE} IS NOT NULL AND {goes} THEN '{DELETE}' WHEN s.{DELETE_FLAG} THEN NULL "
+        f"CASE WHEN {goes} THEN CASE WHEN t.{FILE} IS NOT NULL THEN '{DELETE}' END "
         f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND}"
     )
     match = verbatim(condition)

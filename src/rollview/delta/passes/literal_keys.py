@@ -4,7 +4,8 @@ Before: ``join inner a = b (scan orders change, scan items new)``, when the chan
 After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan items new)``.
 Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not where the
 values are not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
-each new literal anew. Of no keys at all nothing is read.
+each new literal anew. Of no keys at all nothing is read. A restriction to listed keys says no more than the list does,
+and is replaced by it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from sqlglot import exp
 
 from rollview.delta.deriving import CHANGE, STEP
+from rollview.delta.restriction import restriction
 from rollview.plan.expressions import Expr, columns_equal_to, equal_groups, ref
 from rollview.plan.nodes import (
     CROSS,
@@ -52,6 +54,8 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin) or node.kind == FULL:
             return None
+        if isinstance(node, Join) and (listed := _listed(node, known)) is not None:
+            return listed
         parts = list(node.inputs)
         for condition in node.conditions:
             if isinstance(condition, exp.Or) and node.kind == INNER:
@@ -73,6 +77,18 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
+
+
+def _listed(node: Join, known: Known) -> Node | None:
+    """The left side of a restriction, filtered by the list of its keys; None if there are too many of them."""
+    pairs = restriction(node)
+    if pairs is None or len(pairs) != 1 or not isinstance(pairs[0][0], exp.Column):
+        return None
+    keys = node.right.input if isinstance(node.right, Distinct) else None
+    exact = isinstance(keys, Project) and isinstance(keys.input, Scan)  # just the values at hand, and all of them
+    values = _values(node.right, pairs[0][1], known) if exact else None
+    test = None if values is None or len(values) > _LISTED else predicate(pairs[0][0].name, values, strict=False)
+    return None if test is None else Filter(node.left, test)
 
 
 def _narrow(

@@ -3,16 +3,17 @@
 Before: ``join inner a = b (delta, aggregate by b over orders)``.
 After: ``join inner a = b (delta, join semi b <=> k1 (aggregate by b over orders, distinct a of the delta))``.
 The restriction then moves down to the scans. So does that of the left side of a semi join with a delta. Not for an
-input of an inner join that is a plain scan: the join itself does as much; and not where no equality ties the two.
+input of an inner join that is a plain scan: the join itself does as much; not where no equality ties the two; and not
+for rows that are at hand, or restricted to the same keys already.
 """
 
 from __future__ import annotations
 
 from itertools import count, permutations
 
-from rollview.delta.deriving import cheap
+from rollview.delta.deriving import CHANGE, STEP, cheap, form
 from rollview.delta.join import plain
-from rollview.delta.restriction import restricted
+from rollview.delta.restriction import restricted, restriction
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (
@@ -30,6 +31,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Scan,
 )
 from rollview.plan.normalising import apply_rule
 
@@ -49,11 +51,16 @@ def restrict_partners(plan: Node) -> Node:
         delta = node.inputs[place]
         parts = list(node.inputs)
         for i, part in enumerate(parts):
-            if i != place and (kind not in (INNER, CROSS) or not plain(part)):
+            if i != place and (kind not in (INNER, CROSS) or not plain(part)) and not _at_hand(part):
                 parts[i] = _near(part, delta, node, numbers)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
+
+
+def _at_hand(part: Node) -> bool:
+    """Whether just earlier steps and changes are read."""
+    return all(node.version in (STEP, CHANGE) for node in part.walk() if isinstance(node, Scan))
 
 
 def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) -> Node:
@@ -67,4 +74,10 @@ def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) 
             name = f"k{next(numbers)}"
             keys.append(Computed(Column(name, name), mine.copy()))
             pairs.append((theirs, name))
-    return part if not pairs else restricted(part, pairs, Distinct(Project(delta, tuple(keys))))
+    if not pairs:
+        return part
+    near = Distinct(Project(delta, tuple(keys)))
+    known = [node.right for node in part.walk() if isinstance(node, Join) and restriction(node) is not None]
+    if any(len(other.columns) == len(keys) and form(other) == form(near) for other in known):
+        return part
+    return restricted(part, pairs, near)

@@ -61,7 +61,7 @@ class Scope:
 
     def _find(self, name: exp.Column) -> Expr | None:
         parts = [part.name for part in name.parts]
-        for start in range(len(parts)):  # t.a, db.t.a, then a as a column with fields
+        for start in (*range(1, len(parts)), 0):  # t.a and db.t.a before a as a column with fields
             qualifier = parts[start - 1] if start else None
             for column in self._matching(qualifier, parts[start], name):
                 value: Expr = typed(column)

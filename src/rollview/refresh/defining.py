@@ -1,0 +1,226 @@
+"""What a view comes to be: text → plan → state, and the commit that holds definition, rows and vector."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rollview.compile.helpers import helped, helper_id
+from rollview.compile.script import refresh_script
+from rollview.compile.state import BAG, STATE, State, state_of
+from rollview.compile.view import CompiledView, compile_view
+from rollview.delta.deriving import NotMaintained
+from rollview.engine.protocol import Frame
+from rollview.errors import InternalError, NotDeterministic
+from rollview.parse.names import Name
+from rollview.parse.view_statements import Policy
+from rollview.plan.building import BaseTable
+from rollview.plan.nodes import Aggregate, Node, Window
+from rollview.refresh.relations import base_rows, columns_of
+from rollview.refresh.results import FULL
+from rollview.refresh.views import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
+from rollview.store.protocol import Commit, Identity, Stamp
+
+#: The layout of a view whose query has no plan.
+ROWS = "rows"
+
+
+def undefined(
+    name: str,
+    query: str,
+    policy: Policy,
+    sources: Mapping[Name, str],
+    bases: Mapping[str, BaseTable],
+    settings: Mapping[str, str],
+    *,
+    id: str | None = None,
+    comment: str | None = None,
+    owner: str | None = None,
+) -> View:
+    """A view of which columns and layout are not known yet."""
+    nothing = Layout(ROWS, (), (), "", None)
+    return View(
+        name,
+        id or uuid.uuid4().hex,
+        query,
+        policy,
+        comment,
+        (),
+        sources,
+        bases,
+        nothing,
+        settings=settings,
+        owner=owner,
+    )
+
+
+def base_of(catalog: Catalog, table: str) -> BaseTable:
+    """What a table or view looks like now."""
+    columns = tuple(columns_of(catalog, table))
+    names = {name.casefold() for name, _ in columns}
+    key = key_of(catalog, table)
+    return BaseTable(table, columns, key if {name.casefold() for name in key} <= names else ())
+
+
+def key_of(catalog: Catalog, table: str) -> tuple[str, ...]:
+    """The declared key of a table; of a view, the key of its rows if it can be seen."""
+    if not catalog.has(table):
+        return catalog.store.key(table)
+    view = catalog.get(table)
+    return view.key
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A view's plan and state; without them, or where there is a reason, the view is always recomputed."""
+
+    view: CompiledView | None
+    state: State | None
+    reason: str | None
+
+
+def compiled_view(catalog: Catalog, view: View) -> Compiled:
+    """The view's plan, and its state with the types that were found when it was made."""
+    known = catalog.compiled.get(view.name)
+    if known is None or known[0] != view:
+        known = catalog.compiled[view.name] = (view, _compiled(catalog, view))
+    found = known[1]
+    assert isinstance(found, Compiled)
+    return found
+
+
+def _compiled(catalog: Catalog, view: View) -> Compiled:
+    compiled, reason = compiled_plan(view)
+    if compiled is None or not view.layout.types:
+        return Compiled(compiled, None, reason)
+    recorded = iter(view.layout.types)
+    names = [column.name for column in view.columns]
+    try:
+        state = state_of(compiled, lambda _: next(recorded), names, catalog.engine.dialect)
+    except Exception:  # the types were recorded for another state: the layout has changed, and the view is recomputed
+        return Compiled(compiled, None, reason)
+    return Compiled(compiled, state, reason)
+
+
+def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
+    """The view's plan over its base tables as they were; without one, the reason."""
+
+    def table(name: Name) -> BaseTable | None:
+        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
+        return None if known is None else view.bases[known]
+
+    helpers = {helper.id: helper.name for helper in view.helpers}
+    try:
+        compiled = compile_view(view.query, table)
+        if helpers:
+            compiled = helped(compiled, lambda node: helpers.get(helper_id(node)))
+    except NotDeterministic:
+        raise
+    except Exception:
+        # Spark has understood the query. Whatever the compiler does not understand in it costs speed, not the view.
+        return None, "not_compiled"
+    return compiled, compiled.reason
+
+
+def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame: Frame) -> tuple[View, Frame]:
+    """The view with its columns and layout, and the rows of its state at a vector; ``frame`` is its query there."""
+    engine = catalog.engine
+    view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
+    compiled, reason = compiled_plan(view)
+    if compiled is not None:
+        made = _with_state(catalog, view, compiled, vector)
+        if made is not None:
+            state, rows, types = made
+            layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
+            reason = reason or _not_maintained(view, state, types[-1])
+            key = visible_key(compiled)
+            return replace(view, layout=layout, key=key, always_full=reason, fingerprint=compiled.fingerprint), rows
+    names = [f"c{i}" for i in range(len(view.columns))]
+    picked = ", ".join(
+        f"{engine.quoted(n)} AS {engine.quoted(c.name)}" for n, c in zip(names, view.columns, strict=True)
+    )
+    show = f"SELECT {picked} FROM {engine.quoted(STATE)}"
+    layout = Layout(ROWS, tuple(names), (), show, None)
+    return replace(view, layout=layout, always_full="not_compiled"), engine.renamed(frame, names)
+
+
+def visible_key(compiled: CompiledView) -> tuple[str, ...]:
+    """The columns that tell a view's rows apart, if they can be seen."""
+    keyed = compiled.keyed
+    if not keyed.key or set(keyed.key) & set(keyed.hidden):
+        return ()
+    return tuple(column.label for column in keyed.plan.columns if column.name in keyed.key)
+
+
+def _with_state(
+    catalog: Catalog, view: View, compiled: CompiledView, vector: Mapping[str, Identity]
+) -> tuple[State, Frame, tuple[tuple[str, ...], ...]] | None:
+    """The view's state and its rows; None if the engine does not take the compiled query.
+
+    Raises InternalError if the engine finds other types in it than in the text.
+    """
+    engine = catalog.engine
+    frames = {table: base_rows(catalog, view.bases[table], i.version) for table, i in vector.items()}
+    types: list[tuple[str, ...]] = []
+
+    def types_of(plan: Node) -> Sequence[str]:
+        names = [f"c{i}" for i in range(len(plan.columns))]
+        types.append(tuple(kind for _, kind in engine.columns(engine.select(plan, frames, names))))
+        return types[-1]
+
+    try:
+        state = state_of(compiled, types_of, [column.name for column in view.columns], engine.dialect)
+        rows = engine.select(state.plan, frames)
+        shown = engine.columns(engine.over_state(rows, state.show))
+        types.append(tuple(kind for _, kind in engine.columns(rows)))
+    except Exception:
+        return None
+    if engine.exact and [kind for _, kind in shown] != [column.type for column in view.columns]:
+        raise InternalError(
+            "The compiled query has other types than the view's",
+            why=f"{shown} instead of {[(c.name, c.type) for c in view.columns]}",
+            todo="report the query",
+        )
+    return state, rows, tuple(types)
+
+
+def _not_maintained(view: View, state: State, types: Sequence[str]) -> str | None:
+    """Why changes of the base tables cannot be followed; None if they can."""
+    try:
+        refresh_script(state, view.bases)
+    except NotMaintained as error:
+        return error.code
+    if any("map<" in kind for kind in types) and state.kind != "groups":
+        return "not_comparable"
+    floats = any(kind in ("float", "double") for kind in types)
+    if state.kind == BAG and floats and any(isinstance(node, Aggregate | Window) for node in state.root.walk()):
+        return "inexact_rows"
+    return None
+
+
+def write_whole(
+    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+) -> Commit | None:
+    """Puts rows, vector and a new definition into one commit; None if another session's came first."""
+    stamp = Stamp(stamp_metadata(vector, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
+    properties = {DEFINITION: view.to_json()}
+    state = catalog.state(view.name)
+    with catalog.engine.errors(view.query):
+        if old is None:
+            commit = catalog.store.create(state, rows, properties=properties, stamp=stamp)
+        elif view == old:
+            commit = catalog.store.replace(state, rows, stamp=stamp)
+        else:
+            commit = catalog.store.replace(state, rows, key=(), properties=properties, stamp=stamp)
+    return commit if is_ours(commit, stamp) else None
+
+
+def is_ours(commit: Commit, stamp: Stamp) -> bool:
+    """Whether the newest commit is the one just asked for, and not another session's with the same sequence number."""
+    return bool(commit.metadata.get(RUN) == stamp.metadata[RUN])
+
+
+def publish(catalog: Catalog, view: View) -> None:
+    """Makes the view's name readable from Spark SQL, showing the query's columns only."""
+    catalog.store.publish_view(view.name, catalog.state(view.name), view.layout.show)

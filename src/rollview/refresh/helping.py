@@ -1,0 +1,96 @@
+"""Helpers of views: made with them, dropped with them. What they are, ``compile/helpers`` says.
+
+A helper costs one more write at every refresh, and room. It is worth that where it saves reading a large table again,
+and where its groups are far fewer than the rows that they stand for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rollview.compile.helpers import helped, helper_id, helper_labels
+from rollview.compile.printing import print_plan
+from rollview.compile.state import GROUPS
+from rollview.delta.partials import ADD
+from rollview.parse.names import Name
+from rollview.parse.view_statements import Policy
+from rollview.plan.nodes import Aggregate, Scan
+from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
+from rollview.refresh.relations import query_at
+from rollview.refresh.views import HELPER_PREFIX, Catalog, Helper, View
+from rollview.store.protocol import Identity
+
+#: A table of fewer rows is read again as fast as a helper is written.
+WORTH_ROWS = 1_000_000
+
+#: A helper is kept if it has one group for so many rows of the largest table below it.
+ROWS_PER_GROUP = 8
+
+
+def with_helpers(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> tuple[View, dict[str, Identity]]:
+    """The view with helpers for the aggregates in it that are worth one, made at the vector; and the vector with them.
+
+    The view is yet to be defined over them. Without helpers it is as it was.
+    """
+    compiled, reason = compiled_plan(view)
+    if compiled is None or reason is not None or view.always_full is not None or view.policy is Policy.FULL:
+        return view, dict(vector)
+    made: dict[str, Helper | None] = {}
+
+    def helper(node: Aggregate) -> str | None:
+        known = helper_id(node)
+        if known not in made:
+            made[known] = _made(catalog, view, node, vector)
+        found = made[known]
+        return None if found is None else found.name
+
+    try:
+        helped(compiled, helper)
+    except BaseException:
+        drop_helpers(catalog, [each for each in made.values() if each is not None])
+        raise
+    helpers = tuple(each for each in made.values() if each is not None)
+    bases = {each.name: base_of(catalog, each.name) for each in helpers}
+    reached = {each.name: catalog.identity(each.name) for each in helpers}
+    return replace(view, helpers=helpers, bases={**view.bases, **bases}), {**vector, **reached}
+
+
+def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Identity]) -> Helper | None:
+    """The helper for an aggregate; None if it is not worth one, or if its groups cannot be added to."""
+    tables = sorted({scan.table for scan in node.walk() if isinstance(scan, Scan)})
+    at = {table: vector[table] for table in tables}
+    most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
+    if most < WORTH_ROWS:
+        return None
+    aliases = {table: f"base{i}" for i, table in enumerate(tables)}
+    sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}
+    text = print_plan(node, "spark", helper_labels(node), lambda scan: aliases[scan.table])
+    own = undefined(
+        catalog.store.companion(view.name, f"{HELPER_PREFIX}{uuid.uuid4().hex[:8]}_"), text, view.policy, sources,
+        {table: view.bases[table] for table in tables}, view.settings, owner=view.title,
+    )  # fmt: skip
+    own, rows = defined(catalog, own, at, query_at(catalog, own, at))
+    state = compiled_view(catalog, own).state
+    if own.always_full is not None or state is None or state.kind != GROUPS:
+        return None
+    if any(partial.combine != ADD for partial in state.partials):
+        return None
+    own, at = with_helpers(catalog, own, at)
+    if own.helpers:
+        own, rows = defined(catalog, own, at, query_at(catalog, own, at))
+    commit = write_whole(catalog, own, rows, at, 1, None)
+    made = Helper(helper_id(node), own.name, tuple(tables))
+    if commit is not None and (commit.rows or 0) * ROWS_PER_GROUP <= most:
+        return made
+    drop_helpers(catalog, [made])
+    return None
+
+
+def drop_helpers(catalog: Catalog, helpers: list[Helper] | tuple[Helper, ...]) -> None:
+    for helper in helpers:
+        if catalog.has(helper.name):
+            below = catalog.get(helper.name).helpers
+            catalog.store.drop(catalog.state(helper.name))
+            drop_helpers(catalog, below)

@@ -1,0 +1,209 @@
+"""Helpers: the groups inside a query, stored beside the view. Nobody sees them, and the view equals its query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import shop
+from rollview import Rollview, connect
+from rollview.errors import NotIncremental, SchemaChanged
+from rollview.refresh import helping, running
+from rows import rows
+from test_refresh import VIEWS, followed, judged
+
+#: Lines of the parts of a brand that are below the mean of their part; and parts with what there is of them.
+BELOW_MEAN = (
+    "SELECT count(*) AS n, sum(l.qty) AS total FROM line l JOIN part p ON p.id = l.part "
+    "WHERE p.brand = 'a' AND l.qty < (SELECT avg(m.qty) FROM line m WHERE m.part = l.part)"
+)
+STOCK = (
+    "SELECT p.id, p.brand, coalesce(s.n, 0) AS n, s.total FROM part p "
+    "LEFT JOIN (SELECT part, count(*) AS n, sum(qty) AS total FROM line GROUP BY part) s ON s.part = p.id"
+)
+MOST = (
+    "WITH s AS (SELECT part, sum(qty) AS total FROM line GROUP BY part) "
+    "SELECT part, total FROM s WHERE total = (SELECT max(total) FROM s)"
+)
+CHANGES = [
+    "INSERT INTO line VALUES (20, 1, 3), (21, 2, 50), (22, 9, 1)",
+    "DELETE FROM line WHERE part = 3",
+    "UPDATE part SET brand = 'a' WHERE id = 2; INSERT INTO part VALUES (9, 'a')",
+    "UPDATE line SET qty = NULL WHERE id < 4",
+    "INSERT INTO line VALUES (30, 3, 7); DELETE FROM line WHERE id = 21; DELETE FROM part WHERE id = 1",
+]
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are small here: helpers are made whatever they save."""
+    monkeypatch.setattr(helping, "WORTH_ROWS", 0)
+    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 0)
+
+
+@pytest.fixture
+def session() -> Rollview:
+    rv = connect("duckdb:")
+    filled(rv)
+    return rv
+
+
+def filled(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE part (id INT, brand STRING, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO part VALUES (1, 'a'), (2, 'b'), (3, 'a'), (4, NULL)")
+    rv.sql("CREATE TABLE line (id INT, part INT, qty INT, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO line VALUES " + ", ".join(f"({i}, {i % 4}, {i * 7 % 11})" for i in range(16)))
+
+
+def helpers(rv: Rollview, name: str) -> list[str]:
+    return [helper.name for helper in rv.catalog.get(name).helpers]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Rollview) -> None:
+    rv = session
+    views = {"below_mean": BELOW_MEAN, "stock": STOCK, "most": MOST}
+    for name, query in views.items():
+        rv.create(name, query)
+        assert len(helpers(rv, name)) == 1, name
+    rv.create("reader", "SELECT brand, sum(n) AS n FROM stock GROUP BY brand")
+    for change in CHANGES:
+        rv.sql(change)
+        for result in rv.refresh_all():
+            assert result.strategy in ("row_delta", "aggregate_merge", "no_op"), result
+            assert rv.verify(result.view).ok, (result, change)
+            assert set(result.to_vector) <= {"line", "part", "stock"}
+    assert [view.name for view in rv.views()] == ["below_mean", "most", "reader", "stock"]
+    assert all(view.fresh for view in rv.views())
+    assert all(set(view.vector) <= {"line", "part", "stock"} for view in rv.views())
+    assert rv.tables() == ["line", "part"]
+    assert "helper" in rv.explain("most")
+    assert "aggregate by" in rv.explain("most")
+    for name in ("reader", *views):
+        rv.drop(name)
+    assert rv.store.tables() == ["line", "part"]
+
+
+def test_a_helper_is_made_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = connect("duckdb:")
+    filled(rv)
+    rv.create("small", STOCK)
+    assert helpers(rv, "small") == []
+    monkeypatch.setattr(helping, "WORTH_ROWS", 16)
+    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 5)
+    rv.create("many_groups", STOCK)
+    assert helpers(rv, "many_groups") == []
+    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 4)
+    rv.create("few_groups", STOCK)
+    rv.create("always", STOCK, policy="FULL")
+    rv.create(
+        "not_added_to",
+        "SELECT p.id, m.most FROM part p JOIN (SELECT part, max(qty) AS most FROM line GROUP BY part) m ON m.part = p.id",
+    )
+    assert [len(helpers(rv, name)) for name in ("few_groups", "always", "not_added_to")] == [1, 0, 0]
+    assert len([table for table in rv.store.tables() if "helper" in table]) == 1
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_another_spelling_keeps_the_helpers_and_another_query_gets_others(session: Rollview) -> None:
+    rv = session
+    rv.create("v", STOCK)
+    before = helpers(rv, "v")
+    rv.sql(CHANGES[0])
+    again = rv.create("v", STOCK.replace("SELECT p.id", "select  P.id"), or_replace=True, comment="the same")
+    assert again.strategy == "no_op"
+    assert helpers(rv, "v") == before
+    assert rv.refresh("v").strategy == "row_delta"
+    assert rv.verify("v").ok
+    assert rv.create("v", BELOW_MEAN, or_replace=True).reason == "replaced"
+    assert helpers(rv, "v") != before
+    assert not any(rv.catalog.has(name) for name in before)
+    assert rv.create("v", BELOW_MEAN, or_replace=True, policy="FULL").strategy == "full"
+    assert [table for table in rv.store.tables() if "helper" in table] == []
+    assert rv.verify("v").ok
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_refresh_that_was_cut_off_after_its_helper_goes_on(session: Rollview) -> None:
+    rv = session
+    rv.create("v", STOCK)
+    rv.sql(CHANGES[0])
+    running.refresh_view(rv.catalog, helpers(rv, "v")[0])
+    assert rv.verify("v").ok
+    rv.sql(CHANGES[1])
+    assert rv.refresh("v").strategy == "row_delta"
+    assert rv.verify("v").ok
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_view_and_its_helpers_do_not_go_back() -> None:
+    """Two sessions: one fixed its versions early, the other has refreshed since."""
+    rv = connect("duckdb:")
+    filled(rv)
+    rv.create("v", STOCK)
+    rv.create("plain", "SELECT id, qty FROM line")
+    early = {table: rv.catalog.identity(table) for table in rv.tables()}
+    rv.sql(CHANGES[0])
+    rv.refresh_all()
+    late = rv.catalog.reflected(rv.catalog.get("v")).vector
+    for name in ("v", "plain"):
+        assert running.refresh_view(rv.catalog, name, fixed=early).strategy == "no_op"
+        assert rv.verify(name).ok
+    rv.sql(CHANGES[1])
+    running.refresh_view(rv.catalog, helpers(rv, "v")[0])
+    running.refresh_view(rv.catalog, "v", fixed=late)  # the helper is further: so the view goes there, too
+    assert rv.verify("v").ok
+    assert rv.refresh("v").strategy == "no_op"
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(session: Rollview) -> None:
+    rv = session
+    rv.create("v", BELOW_MEAN, policy="INCREMENTAL STRICT")
+    shown = rows(rv.table("v"))
+    rv.sql(
+        "DROP TABLE line; CREATE TABLE line (id INT, part INT, qty INT, PRIMARY KEY (id)); INSERT INTO line VALUES (1, 1, 5), (2, 1, 6)"
+    )
+    with pytest.raises(NotIncremental) as caught:
+        rv.refresh("v")
+    assert "__rollview" not in str(caught.value)
+    assert rows(rv.table("v")) == shown
+    assert rv.refresh("v", full=True).reason == "requested"
+    assert rv.verify("v").ok
+    rv.sql("INSERT INTO line VALUES (3, 1, 1)")
+    assert rv.refresh("v").strategy == "aggregate_merge"
+    assert rv.verify("v").ok
+    rv.sql("DROP TABLE line; CREATE TABLE line (id INT, part INT, PRIMARY KEY (id))")
+    with pytest.raises((NotIncremental, SchemaChanged)) as caught_again:
+        rv.refresh("v", full=True)
+    assert "__rollview" not in str(caught_again.value)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_conformance_views_with_helpers_follow_the_rounds() -> None:
+    shop.need_shop()
+    rv = connect("duckdb:")
+    for sql in shop.schema():
+        rv.sql(sql)
+    for view in VIEWS:
+        rv.create(view.name, view.sql)
+    helped = [view for view in VIEWS if helpers(rv, view.name)]
+    assert len(helped) >= 8
+    found = followed(connect("duckdb:"), helped, 3)
+    for view in helped:
+        judged(view, found[view.name])
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("kind", ["embedded", "delta"])
+def test_helpers_on_spark(opened: Callable[..., Rollview], kind: str) -> None:
+    rv = opened(kind)
+    filled(rv)
+    rv.create("v", BELOW_MEAN)
+    assert helpers(rv, "v")
+    rv.sql("; ".join(CHANGES[:3]))
+    assert rv.refresh("v").strategy == "aggregate_merge"
+    assert rv.verify("v").ok
+    rv.drop("v")
+    assert rv.store.tables() == ["line", "part"]
