@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import rollview
 from operator_pages import script_of
 from rollview.cli.main import app
+from rollview.refresh import helping
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -96,3 +97,12 @@ def test_the_version_is_one() -> None:
 def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])
+
+
+def test_the_example_of_a_helper_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helping, "WORTH_ROWS", 0)
+    rv = rollview.connect("duckdb:")
+    rv.sql(blocks((ROOT / "docs" / "helpers.md").read_text(encoding="utf-8"), "sql")[0])
+    (helper,) = rv.catalog.get("small_lines").helpers
+    assert "aggregate by" in rv.explain("small_lines")
+    assert [column.type for column in rv.catalog.get(helper.name).columns] == ["int", "double"]

@@ -4,6 +4,7 @@ Before: ``join (part, aggregate by l_partkey [avg(l_quantity)] over lineitem)``.
 After: ``join (part, scan helper)``, and the helper is the aggregate, for the parts that the join can find.
 A change of lineitem is then added to the helper's groups, and what changed there goes on into the view: neither reads
 the lines of the touched parts again. The aggregate at the root needs no helper: its groups are what the view stores.
+A window that looks backward has a helper with the counts and sums of its partitions: see ``delta/window``.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from rollview.compile.view import CompiledView
 from rollview.delta.deriving import Deriving
 from rollview.delta.eager import grouped_first
 from rollview.delta.focus import focused
+from rollview.delta.window import totals_of
 from rollview.keys import with_key
-from rollview.plan.nodes import Aggregate, Filter, Limit, Node, Project, Scan
+from rollview.plan.nodes import Aggregate, Filter, Limit, Node, Project, Scan, Window
 from rollview.plan.normalising import apply_rule
 
 #: The name of the helper for an aggregate; None if there is none.
@@ -26,20 +28,26 @@ Helper = Callable[[Aggregate], str | None]
 
 def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     """The view over its helpers. What is inside an aggregate that has none is asked for, too."""
-    found = False
+    found: list[Scan] = []
+    totals: dict[str, Scan] = {}
+
+    def scan(node: Aggregate) -> Scan | None:
+        name = helper(node)
+        key = tuple(item.column.name for item in node.keys)
+        return None if name is None else Scan(name, node.columns, helper_labels(node), key)
 
     def over(node: Node) -> Node:
-        nonlocal found
-        if isinstance(node, Aggregate) and node.keys and node.sets is None:
-            name = helper(node)
-            if name is not None:
-                found = True
-                key = tuple(item.column.name for item in node.keys)
-                return Scan(name, node.columns, helper_labels(node), key)
+        if isinstance(node, Aggregate) and node.keys and node.sets is None and (groups := scan(node)) is not None:
+            found.append(groups)
+            return groups
+        for name, whole in totals_of(node) if isinstance(node, Window) else ():
+            if (partitions := scan(whole)) is not None:
+                totals[name] = partitions
         return node.with_inputs([over(child) for child in node.inputs]) if node.inputs else node
 
     plan = _below_root(compiled.plan, lambda part: over(_prepared(part)))
-    return replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
+    helped = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
+    return replace(helped, totals=totals)
 
 
 def helper_labels(node: Aggregate) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
-    deriving = Deriving(changed, state.added, state.kinds)
+    deriving = Deriving(changed, state.added, state.kinds, state.totals)
     state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
     grows = set(changed) <= set(growing) and only_grows(followed, deriving)

@@ -52,7 +52,7 @@ class State:
 
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
     ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
-    added up, ``kinds`` the types of the window functions' columns below it.
+    added up, ``kinds`` the types of the window functions' columns below it, ``totals`` the helpers of windows.
     """
 
     kind: str
@@ -66,6 +66,7 @@ class State:
     added: Mapping[str, Added] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     picked: tuple[str, ...] | None = None
+    totals: Mapping[str, Scan] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -81,9 +82,8 @@ def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialec
     finish = _split(compiled.plan)
     followed = compiled.keyed.plan if finish is None else finish.root.input
     added, kinds = added_up(followed, types), window_types(followed, types)
-    if finish is not None:
-        return replace(_groups(compiled.plan, finish, types, labels, dialect), added=added, kinds=kinds)
-    return replace(_of_rows(compiled, labels, dialect), added=added, kinds=kinds)
+    made = _groups(compiled.plan, finish, types, labels, dialect) if finish else _of_rows(compiled, labels, dialect)
+    return replace(made, added=added, kinds=kinds, totals=compiled.totals)
 
 
 def window_types(plan: Node, types: Types) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ from rollview.keys import Keyed, with_key, without_ties
 from rollview.parse.references import parse_query
 from rollview.plan.building import Tables, build_plan
 from rollview.plan.building.scope import place
-from rollview.plan.nodes import Node, show_plan
+from rollview.plan.nodes import Node, Scan, show_plan
 from rollview.plan.normalising import normalise
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.
@@ -35,13 +35,14 @@ TIME_DEPENDENT = "time_dependent"
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into."""
+    query, whatever its plan is made into. ``totals`` are the helpers of its windows."""
 
     sql: str
     plan: Node
     keyed: Keyed
     fingerprint: str
     reason: str | None = None
+    totals: Mapping[str, Scan] = field(default_factory=dict)
 
     def printed(self, dialect: str = "spark") -> str:
         return print_plan(self.plan, dialect, pretty=True)

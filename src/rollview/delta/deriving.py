@@ -67,17 +67,20 @@ class Keys:
 class Deriving:
     """One derivation: which tables changed, the steps so far, and names for new columns.
 
-    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns."""
+    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns, ``totals``
+    where whole partitions of windows are stored."""
 
     def __init__(
         self,
         changed: Collection[str],
         added: Mapping[str, Added] | None = None,
         kinds: Mapping[str, str] | None = None,
+        totals: Mapping[str, Scan] | None = None,
     ) -> None:
         self.changed = frozenset(changed)
         self.added = added or {}
         self.kinds = kinds or {}
+        self.totals = totals or {}
         self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}

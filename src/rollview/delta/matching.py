@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.deriving import Deriving, Keys
+from rollview.delta.deriving import Deriving, Keys, cheap
 from rollview.delta.join import key_equalities
 from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
 from rollview.keys.facts import facts_of
@@ -111,7 +111,8 @@ def _flipped(node: Join, equalities: tuple[list[tuple[Expr, Expr]], list[Expr]],
     if known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}:
         flips = deriving.step("flips", net, _FLIPS)
     else:
-        changed = deriving.step("net", net, "keys of the right side, and how many more rows it has of them")
+        what = "keys of the right side, and how many more rows it has of them"
+        changed = net if cheap(delta) else deriving.step("net", net, what)
         flips = deriving.step("flips", _turned(changed, by, [b for _, b in pairs], right, deriving), _FLIPS)
     tests = [exp.EQ(this=a.copy(), expression=ref(name)) for (a, _), (_, name) in zip(pairs, keys.pairs, strict=True)]
     met = Join(INNER, deriving.old(node.left), flips, conjunction(tests))

@@ -1,4 +1,7 @@
-"""Rows restricted to some values of some expressions: a semi join with keys, whose columns are named k1, k2, …"""
+"""Rows restricted to some values of some expressions: a semi join with keys, whose columns are named k1, k2, …
+
+A restriction that only saves reading, because what is above leaves out the other rows in any case, has n1, n2, …
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,19 @@ from sqlglot import exp
 from rollview.plan.expressions import Expr, conjunction, conjuncts, ref
 from rollview.plan.nodes import SEMI, Join, Node
 
+NEAR = "n"
+
 #: A value of the restricted plan, and the column of the keys that it must equal, NULL equal to NULL.
 Pair = tuple[Expr, str]
 
 
 def restriction(node: Node) -> list[Pair] | None:
     """What a semi join with touched keys compares; None if the operator is none."""
-    if not isinstance(node, Join) or node.kind != SEMI or not all(re.fullmatch(r"k\d+", n) for n in node.right.names):
+    if (
+        not isinstance(node, Join)
+        or node.kind != SEMI
+        or not all(re.fullmatch(r"[kn]\d+", n) for n in node.right.names)
+    ):
         return None
     pairs: list[Pair] = []
     for part in conjuncts(node.condition):

@@ -10,16 +10,19 @@ after p is computed from the rows there, and from what the rows before p amount 
     Δ(ω R) = ω(C, Rⁿᵉʷ from p on) − ω(C, Rᵒˡᵈ from p on)
 
 The position is the first ORDER BY term. Functions of both kinds in one window, and others, take the whole partition.
+Where a helper stores the counts and sums of whole partitions, the rows before p are not read at all:
+
+    C      = the partition before the change − Rᵒˡᵈ from p on
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.delta.deriving import Deriving, Keys
+from rollview.delta.deriving import OLD, Deriving, Keys
 from rollview.delta.partials import combined, exact
 from rollview.delta.recomputed import recomputed, touched_keys
 from rollview.delta.touched import all_touched
@@ -28,6 +31,7 @@ from rollview.plan.expressions import Expr, conjunction, ref
 from rollview.plan.nodes import (
     INNER,
     LEFT,
+    UNKNOWN,
     Aggregate,
     Column,
     Computed,
@@ -37,6 +41,7 @@ from rollview.plan.nodes import (
     Node,
     Ordering,
     Project,
+    Scan,
     UnionAll,
     Window,
     exactly,
@@ -166,8 +171,10 @@ def _from_first_touched(node: Window, backward: _Backward, deriving: Deriving) -
     place = _Place(first, by, start, deriving)
     new, old = (place.rows(version(node.input), later=True) for version in (deriving.new, deriving.old))
     before = place.rows(deriving.new(node.input), later=False)
+    totals = deriving.totals.get(totals_name(node))
     if backward.carried:
-        after, gone = _with_carried(node, backward, [new, old], before, deriving)
+        step = _before(backward, before) if totals is None else _subtracted(node, backward, totals, old, place)
+        after, gone = _with_carried(node, backward, [new, old], step, deriving)
     else:
         after, gone = _with_last(node, backward, [new, old], before, deriving)
     difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
@@ -199,15 +206,18 @@ class _Place:
     def rows(self, plan: Node, *, later: bool) -> Node:
         """The rows of touched partitions from the first touched position on, or those before it."""
         names = [f"{name}_p" for name in self.by]
-        if names:
-            keys = self.deriving.keys(self.start, [ref(name) for name in names])
-            pairs = tuple((ref(name), key) for name, (_, key) in zip(self.by, keys.pairs, strict=True))
-            near = Keys(keys.plan, pairs).restrict(plan)
-        else:
-            near = plan
+        near = self.near(plan, self.by)
         same = [exp.NullSafeEQ(this=ref(name), expression=ref(key)) for name, key in zip(self.by, names, strict=True)]
         where = conjunction([*same, self._after() if later else self._before()])
         return exactly(Join(INNER, near, self.start, where), plan.columns)
+
+    def near(self, plan: Node, by: Sequence[str]) -> Node:
+        """The rows of touched partitions; ``by`` are the columns that say of which a row is."""
+        if not by:
+            return plan
+        keys = self.deriving.keys(self.start, [ref(f"{name}_p") for name in self.by])
+        pairs = tuple((ref(name), key) for name, (_, key) in zip(by, keys.pairs, strict=True))
+        return Keys(keys.plan, pairs).restrict(plan)
 
     def _parts(self) -> tuple[Expr, Expr, Expr, Expr, bool]:
         value, position = ref(self.first.this.name), ref(_POSITION.name)
@@ -233,13 +243,77 @@ class _Place:
         return exp.Or(this=before, expression=exp.Paren(this=exp.And(this=only_nulls, expression=known)))
 
 
+def totals_of(node: Window) -> list[tuple[str, Aggregate]]:
+    """Counts and sums of whole partitions from which those of their first rows follow, for each set of functions with
+    one partitioning that can be had so; and the name by which the rule finds them."""
+    found = []
+    for functions in partitions(node):
+        group = Window(node.input, functions)
+        by = partition_of(group)
+        values = [_counted(item) for item in functions]
+        if all(isinstance(value, exp.Column) for value in by) and all(values):
+            keys = tuple(Computed(Column(f"{value.name}_t", "", value.type or UNKNOWN), value) for value in by)
+            sums = tuple(total for value in values for total in value)
+            found.append((totals_name(group), Aggregate(node.input, keys, sums)))
+    return found
+
+
+def totals_name(node: Window) -> str:
+    return " ".join(item.column.name for item in node.functions)
+
+
+def _counted(item: Computed) -> tuple[Computed, ...]:
+    """What of the whole partition is stored for a function: a count; or a sum, and of how many values. Nothing if the
+    function's value over the first rows cannot be told from that."""
+    spec, function, name = item.value.args.get("spec"), item.value.this, item.column.name
+    looks_back = item.value.args.get("order") is not None and (spec is None or _from_the_start(spec))
+    if not looks_back or function.expressions or isinstance(function.this, exp.Distinct):
+        return ()
+    if isinstance(function, exp.RowNumber | exp.Rank):
+        return (Computed(Column(f"{name}_t", ""), exp.Count(this=exp.Star())),)
+    if isinstance(function, exp.Count):
+        return (Computed(Column(f"{name}_t", ""), function.copy()),)
+    if isinstance(function, exp.Sum):
+        count = exp.Count(this=function.this.copy())
+        return Computed(Column(f"{name}_t", ""), function.copy()), Computed(Column(f"{name}_m", ""), count)
+    return ()
+
+
+def _before(backward: _Backward, before: Node) -> Node:
+    """What the rows before amount to, from these rows."""
+    keys = tuple(Computed(Column(f"{name}_c", ""), ref(name)) for name in backward.by)
+    sums = tuple(Computed(Column(f"{name}_c", ""), c.before) for name, c in backward.carried.items())
+    return Aggregate(before, keys, sums)
+
+
+def _subtracted(node: Window, backward: _Backward, totals: Scan, later: Node, place: _Place) -> Node:
+    """What the rows before amount to, from the whole partitions and the rows that come later."""
+    whole = place.near(replace(totals, version=OLD), [f"{name}_t" for name in backward.by])
+    keys = tuple(Computed(Column(f"{name}_l", ""), ref(name)) for name in backward.by)
+    sums = [total for item in node.functions for total in _counted(item)]
+    renamed = tuple(Computed(Column(f"{s.column.name}_l", ""), s.value.copy()) for s in sums)
+    same = [exp.NullSafeEQ(this=ref(f"{name}_t"), expression=ref(f"{name}_l")) for name in backward.by]
+    both = Join(LEFT, whole, Aggregate(later, keys, renamed), conjunction(same) or exp.true())
+
+    def rest(name: str) -> Expr:
+        after = exp.Coalesce(this=ref(f"{name}_l"), expressions=[exp.Literal.number(0)])
+        return exp.Sub(this=ref(name), expression=after)
+
+    output = [Computed(Column(f"{name}_c", ""), ref(f"{name}_t")) for name in backward.by]
+    for name in backward.carried:
+        value = rest(f"{name}_t")
+        if f"{name}_m" in whole.names:
+            some = exp.GT(this=exp.Paren(this=rest(f"{name}_m")), expression=exp.Literal.number(0))
+            value = exp.Case(ifs=[exp.If(this=some, true=value)])
+        output.append(Computed(Column(f"{name}_c", ""), value))
+    return Project(both, tuple(output))
+
+
 def _with_carried(
     node: Window, backward: _Backward, versions: Sequence[Node], before: Node, deriving: Deriving
 ) -> list[Node]:
     """The functions over the rows from there on, together with what the rows before amount to."""
-    keys = tuple(Computed(Column(f"{name}_c", ""), ref(name)) for name in backward.by)
-    sums = tuple(Computed(Column(f"{name}_c", ""), c.before) for name, c in backward.carried.items())
-    step = deriving.step("before", Aggregate(before, keys, sums), "what the rows before that amount to")
+    step = deriving.step("before", before, "what the rows before that amount to")
     same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c")) for name in backward.by]
     found: list[Node] = []
     for rows in versions:

@@ -51,7 +51,8 @@ def refresh_view(
     for _ in range(_TRIES):
         view = catalog.get(name)
         before = catalog.reflected(view)
-        target = _target(catalog, view, before, fixed or {}, full)
+        helped: list[RefreshResult] = []
+        target = _target(catalog, view, before, fixed or {}, full, helped)
         if target is None:  # then it is not the first to go there
             fixed = None
             continue
@@ -63,7 +64,9 @@ def refresh_view(
         if done is not None:
             was, now = view.shown(before.vector), view.shown(target)
             seconds = time.monotonic() - begin
-            return RefreshResult(name, done.strategy, done.reason, was, now, done.read, done.written, seconds)
+            read = done.read + sum(result.rows_read for result in helped)
+            written = done.written + sum(result.rows_written for result in helped)
+            return RefreshResult(name, done.strategy, done.reason, was, now, read, written, seconds)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
@@ -71,18 +74,22 @@ def refresh_view(
 
 
 def _target(
-    catalog: Catalog, view: View, before: Reflected, fixed: Mapping[str, Identity], full: bool
+    catalog: Catalog,
+    view: View,
+    before: Reflected,
+    fixed: Mapping[str, Identity],
+    full: bool,
+    helped: list[RefreshResult],
 ) -> dict[str, Identity] | None:
-    """Where a refresh goes, with the helpers brought there; None if another session has brought one further.
-
-    A view does not go back: what it shows already is not fixed any more.
+    """Where a refresh goes, with the helpers brought there; None if another session has brought one further. What was
+    done to the helpers is added to ``helped``. A view does not go back: what it shows already is not fixed any more.
     """
     target = newest(catalog, view, fixed)
     for table, shown in before.vector.items():
         if table in target and target[table].table_id == shown.table_id and target[table].version < shown.version:
             target[table] = shown
     for helper in view.helpers:
-        refresh_view(catalog, helper.name, full=full, fixed=target)
+        helped.append(refresh_view(catalog, helper.name, full=full, fixed=target))
         reached = catalog.identity(helper.name)
         vector = catalog.reflected(catalog.get(helper.name)).vector
         if any(vector[table] != target[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
@@ -213,7 +220,10 @@ def _changes(
     """The net changes of the tables that changed in the columns that the view uses."""
     assert compiled.state is not None
     found = {}
+    read = {node.table for node in compiled.state.root.walk() if isinstance(node, Scan)}
     for table, base in view.bases.items():
+        if table not in read:  # whole partitions of a window: no change goes on from there
+            continue
         after, upto = before.vector[table].version, target[table].version
         if after != upto:
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])

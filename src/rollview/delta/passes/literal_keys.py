@@ -5,7 +5,7 @@ After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan item
 Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not where the
 values are not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
 each new literal anew. Of no keys at all nothing is read. A restriction to listed keys says no more than the list does,
-and is replaced by it.
+and is replaced by it; so is one that only saves reading, by a list for each of its columns.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from sqlglot import exp
 
 from rollview.delta.deriving import CHANGE, STEP
-from rollview.delta.restriction import restriction
-from rollview.plan.expressions import Expr, columns_equal_to, equal_groups, ref
+from rollview.delta.restriction import NEAR, restriction
+from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
 from rollview.plan.nodes import (
     CROSS,
     FULL,
@@ -81,14 +81,22 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
 
 def _listed(node: Join, known: Known) -> Node | None:
     """The left side of a restriction, filtered by the list of its keys; None if there are too many of them."""
-    pairs = restriction(node)
-    if pairs is None or len(pairs) != 1 or not isinstance(pairs[0][0], exp.Column):
-        return None
-    keys = node.right.input if isinstance(node.right, Distinct) else None
+    pairs = restriction(node) or []
+    keys = node.right.inputs[0] if isinstance(node.right, Distinct) else None
     exact = isinstance(keys, Project) and isinstance(keys.input, Scan)  # just the values at hand, and all of them
-    values = _values(node.right, pairs[0][1], known) if exact else None
-    test = None if values is None or len(values) > _LISTED else predicate(pairs[0][0].name, values, strict=False)
-    return None if test is None else Filter(node.left, test)
+    if not all(name.startswith(NEAR) for _, name in pairs) and not (exact and len(pairs) == 1):
+        return None
+    tests: list[Expr] = []
+    for value, name in pairs:
+        values = _values(node.right, name, known)
+        if not isinstance(value, exp.Column) or values is None or len(values) > _LISTED:
+            return None
+        test = predicate(value.name, values, strict=False)
+        if test is None:
+            return None
+        tests.append(test)
+    found = conjunction(tests)
+    return None if found is None else Filter(node.left, found)
 
 
 def _narrow(

@@ -13,7 +13,7 @@ from itertools import count, permutations
 
 from rollview.delta.deriving import CHANGE, STEP, cheap, form
 from rollview.delta.join import plain
-from rollview.delta.restriction import restricted, restriction
+from rollview.delta.restriction import NEAR, restricted, restriction
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (
@@ -37,7 +37,7 @@ from rollview.plan.normalising import apply_rule
 
 
 def restrict_partners(plan: Node) -> Node:
-    numbers = count(900_000)
+    numbers = count(1)
 
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin):
@@ -71,7 +71,7 @@ def _near(part: Node, delta: Node, node: Join | MultiJoin, numbers: count[int]) 
         if names_in(mine) and names_in(theirs) and names_in(mine) <= delta.names and names_in(theirs) <= part.names:
             if any(value == theirs for value, _ in pairs):
                 continue
-            name = f"k{next(numbers)}"
+            name = f"{NEAR}{next(numbers)}"
             keys.append(Computed(Column(name, name), mine.copy()))
             pairs.append((theirs, name))
     if not pairs:
