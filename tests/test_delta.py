@@ -17,7 +17,7 @@ from rollview.store.delta import ChangeFeedOff
 from rows import bag, rows
 
 
-@pytest.fixture(params=["classic", "connect"])
+@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
 def catalog(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Rollview]:
     """``connect(spark=…)`` in a schema of its own."""
     need_delta(spark)
