@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from rollview import Rollview, connect
 from rollview.compile.helpers import helped, helper_id
 from rollview.compile.view import compile_view
 from rollview.errors import NotIncremental, SchemaChanged
-from rollview.refresh import helping, running
+from rollview.refresh import creating, defining, helping, running
 from rows import rows
 from test_refresh import VIEWS, followed, judged
 
@@ -136,6 +137,44 @@ def test_a_refresh_that_was_cut_off_after_its_helper_goes_on(session: Rollview) 
     running.refresh_view(rv.catalog, helpers(rv, "v")[0])
     assert rv.verify("v").ok
     rv.sql(CHANGES[1])
+    assert rv.refresh("v").strategy == "row_delta"
+    assert rv.verify("v").ok
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollview) -> None:
+    rv = session
+    for name, query in (("v", STOCK), ("w", BELOW_MEAN)):
+        rv.create(name, query)
+        rv.store.drop(rv.catalog.state(helpers(rv, name)[0]))
+    for change in CHANGES[:2]:
+        rv.sql(change)
+        for name in ("v", "w"):
+            rv.refresh(name)
+            assert rv.verify(name).ok
+    assert {rv.refresh(name).strategy for name in ("v", "w")} == {"no_op"}
+    assert not any(helpers(rv, name) for name in ("v", "w"))
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    rv, write = session, defining.write_whole
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    def written_and_interrupted(*arguments: Any) -> None:
+        write(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(creating, "write_whole", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rv.create("v", STOCK)
+    assert rv.store.tables() == ["line", "part"]
+    monkeypatch.setattr(creating, "write_whole", written_and_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rv.create("v", STOCK)
+    rv.sql(CHANGES[0])
     assert rv.refresh("v").strategy == "row_delta"
     assert rv.verify("v").ok
 

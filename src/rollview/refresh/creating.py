@@ -65,7 +65,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
                 todo="drop the views that read it first",
             )
         before = catalog.reflected(old) if old is not None else None
-        commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
+        view, commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
     if old is not None:
         drop_helpers(catalog, old.helpers)
     publish(catalog, view)
@@ -83,8 +83,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
 
 def _written(
     catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
-) -> Commit:
-    """The view with its helpers; if it cannot be written, they are gone, too."""
+) -> tuple[View, Commit]:
+    """Makes the view's helpers and writes it; if it cannot be written, they are gone, too."""
     view, at = with_helpers(catalog, view, vector)
     try:
         if view.helpers:
@@ -95,9 +95,10 @@ def _written(
                 f"{view.name} was refreshed or replaced by another session meanwhile", todo="repeat the statement"
             )
     except BaseException:
-        drop_helpers(catalog, view.helpers)
+        if not catalog.has(view.name) or catalog.get(view.name).helpers != view.helpers:
+            drop_helpers(catalog, view.helpers)
         raise
-    return commit
+    return view, commit
 
 
 def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None:

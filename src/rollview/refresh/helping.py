@@ -19,7 +19,7 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.nodes import Aggregate, Scan
 from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
 from rollview.refresh.relations import query_at
-from rollview.refresh.views import HELPER_PREFIX, Catalog, Helper, View
+from rollview.refresh.views import DEFINITION, HELPER_PREFIX, Catalog, Helper, View
 from rollview.store.protocol import Identity
 
 #: A table of fewer rows is read again as fast as a helper is written.
@@ -86,6 +86,17 @@ def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Id
         return made
     drop_helpers(catalog, [made])
     return None
+
+
+def without_lost(catalog: Catalog, view: View) -> View:
+    """The view as it is; without helpers if one of them is no more: then it is stored in another way, and recomputed."""
+    if all(catalog.has(helper.name) for helper in view.helpers):
+        return view
+    bases = {table: view.bases[table] for table in view.tables}
+    alone = replace(view, helpers=(), bases=bases)
+    catalog.store.set_properties(catalog.state(view.name), {DEFINITION: alone.to_json()})
+    drop_helpers(catalog, view.helpers)
+    return alone
 
 
 def drop_helpers(catalog: Catalog, helpers: list[Helper] | tuple[Helper, ...]) -> None:

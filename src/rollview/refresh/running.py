@@ -30,7 +30,7 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
-from rollview.refresh.helping import drop_helpers
+from rollview.refresh.helping import drop_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
 from rollview.refresh.steps import Running
@@ -49,7 +49,7 @@ def refresh_view(
     """Brings a view to the newest versions of its base tables, or to those that are ``fixed``."""
     begin = time.monotonic()
     for _ in range(_TRIES):
-        view = catalog.get(name)
+        view = without_lost(catalog, catalog.get(name))
         before = catalog.reflected(view)
         helped: list[RefreshResult] = []
         target = _target(catalog, view, before, fixed or {}, full, helped)
