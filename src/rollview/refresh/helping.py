@@ -89,7 +89,7 @@ def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Id
 
 
 def without_lost(catalog: Catalog, view: View) -> View:
-    """The view as it is; without helpers if one of them is no more: then it is stored in another way, and recomputed."""
+    """The view as it is; without helpers if one is no more: then it is stored in another way, and recomputed."""
     if all(catalog.has(helper.name) for helper in view.helpers):
         return view
     bases = {table: view.bases[table] for table in view.tables}
