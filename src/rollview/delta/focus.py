@@ -45,7 +45,8 @@ def _partners(part: Node) -> Iterator[tuple[Node, dict[str, str]]]:
     elif isinstance(part, Join) and part.kind == SEMI:
         yield from _partners(part.left)
         equal = equal_groups(list(conjuncts(part.condition)))
-        pairs = [pair for group in equal for pair in permutations([v.name for v in group if v.name], 2)]
+        columns = [[value.name for value in group if isinstance(value, exp.Column)] for group in equal]
+        pairs = [pair for group in columns for pair in permutations(group, 2)]
         for partner, names in _partners(part.right):
             yield partner, {a: names[b] for a, b in pairs if a in part.left.names and b in names}
 

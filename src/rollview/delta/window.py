@@ -98,15 +98,10 @@ class _Backward:
 
 def _backward(node: Window, deriving: Deriving) -> _Backward | None:
     """How the functions look backward; None if one of them does not, or not in the way of the others."""
-    orders = {item.value.args.get("order") for item in node.functions}
-    order = orders.pop()
-    if orders or order is None:
+    placed = _placed(node)
+    if placed is None:
         return None
-    columns = [*partition_of(node), order.expressions[0].this]
-    if not all(isinstance(column, exp.Column) for column in columns):
-        return None
-    by = tuple(column.name for column in columns[:-1])
-    terms = tuple(order.expressions)
+    by, terms = placed
     carried = {item.column.name: _carried(item, deriving.kinds.get(item.column.name)) for item in node.functions}
     if all(value is not None for value in carried.values()):
         return _Backward(by, terms, {name: value for name, value in carried.items() if value is not None}, 0)
@@ -114,6 +109,18 @@ def _backward(node: Window, deriving: Deriving) -> _Backward | None:
     if all(count is not None for count in counts):
         return _Backward(by, terms, {}, max(count for count in counts if count is not None))
     return None
+
+
+def _placed(node: Window) -> tuple[tuple[str, ...], tuple[exp.Ordered, ...]] | None:
+    """The columns of the partition and the order, if it is one for all functions and begins with a column."""
+    orders = {item.value.args.get("order") for item in node.functions}
+    order = orders.pop()
+    if orders or order is None:
+        return None
+    columns = [*partition_of(node), order.expressions[0].this]
+    if not all(isinstance(column, exp.Column) for column in columns):
+        return None
+    return tuple(column.name for column in columns[:-1]), tuple(order.expressions)
 
 
 def _carried(item: Computed, kind: str | None) -> _Carried | None:
@@ -249,9 +256,9 @@ def totals_of(node: Window) -> list[tuple[str, Aggregate]]:
     found = []
     for functions in partitions(node):
         group = Window(node.input, functions)
-        by = partition_of(group)
         values = [_counted(item) for item in functions]
-        if all(isinstance(value, exp.Column) for value in by) and all(values):
+        if _placed(group) is not None and all(values):
+            by = partition_of(group)
             keys = tuple(Computed(Column(f"{value.name}_t", "", value.type or UNKNOWN), value) for value in by)
             sums = tuple(total for value in values for total in value)
             found.append((totals_name(group), Aggregate(node.input, keys, sums)))
@@ -266,8 +273,11 @@ def _counted(item: Computed) -> tuple[Computed, ...]:
     """What of the whole partition is stored for a function: a count; or a sum, and of how many values. Nothing if the
     function's value over the first rows cannot be told from that."""
     spec, function, name = item.value.args.get("spec"), item.value.this, item.column.name
-    looks_back = item.value.args.get("order") is not None and (spec is None or _from_the_start(spec))
-    if not looks_back or function.expressions or isinstance(function.this, exp.Distinct):
+    if (
+        (spec is not None and not _from_the_start(spec))
+        or function.expressions
+        or isinstance(function.this, exp.Distinct)
+    ):
         return ()
     if isinstance(function, exp.RowNumber | exp.Rank):
         return (Computed(Column(f"{name}_t", ""), exp.Count(this=exp.Star())),)
