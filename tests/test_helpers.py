@@ -14,6 +14,7 @@ from rollview import Rollview, connect
 from rollview.compile.helpers import helped, helper_id
 from rollview.compile.view import compile_view
 from rollview.errors import NotIncremental, SchemaChanged
+from rollview.plan.nodes import Node, show_plan
 from rollview.refresh import creating, defining, helping, running
 from rows import rows
 from test_refresh import VIEWS, followed, judged
@@ -104,7 +105,7 @@ def test_a_helper_is_made_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) 
     rv.create("always", STOCK, policy="FULL")
     rv.create(
         "not_added_to",
-        "SELECT p.id, m.most FROM part p JOIN (SELECT part, max(qty) AS most FROM line GROUP BY part) m ON m.part = p.id",
+        "SELECT p.id, m.kinds FROM part p JOIN (SELECT part, count(DISTINCT qty) AS kinds FROM line GROUP BY part) m ON m.part = p.id",
     )
     assert [len(helpers(rv, name)) for name in ("few_groups", "always", "not_added_to")] == [1, 0, 0]
     assert len([table for table in rv.store.tables() if "helper" in table]) == 1
@@ -314,3 +315,60 @@ def test_windows_that_look_backward_do_not_read_what_comes_before() -> None:
         for name in RUNNING:
             assert rv.refresh(name).strategy in ("partition_recompute", "no_op")
             assert rv.verify(name).ok, (turn, name)
+
+
+BACKWARD = [
+    ("sum(qty) OVER w AS a, lag(qty) OVER w AS b, first_value(qty) OVER w AS c", 3),
+    ("min(qty) OVER w AS a, max(qty) OVER w AS b, avg(qty) OVER w AS c", 1),
+    ("lag(qty, 3, -1) OVER w AS a, sum(qty) OVER (w rows 2 preceding) AS b, row_number() OVER w AS c", 2),
+    ("rank() OVER w AS a, count(qty) OVER w AS b", 1),
+    ("count(*) OVER (w ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS a, first_value(qty) OVER w AS b, min(qty) OVER w AS c", 3),
+]  # fmt: skip
+ORDERS = ["PARTITION BY part ORDER BY id", "ORDER BY id", "PARTITION BY part ORDER BY qty DESC NULLS LAST, id"]
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("over", ORDERS)
+def test_windows_that_look_backward_have_helpers_for_all_that_is_before(session: Rollview, over: str) -> None:
+    rv = session
+    for i, (functions, count) in enumerate(BACKWARD):
+        calls = functions.replace("OVER w", f"OVER ({over})").replace("OVER (w", f"OVER ({over}")
+        rv.create(f"v{i}", f"SELECT id, part, {calls} FROM line", policy="INCREMENTAL STRICT")
+        assert len(helpers(rv, f"v{i}")) == count, calls
+    rng = random.Random(over)
+    for change in [
+        CHANGES[0],
+        CHANGES[3],
+        "INSERT INTO line VALUES (40, 1, 2), (41, 1, NULL); DELETE FROM line WHERE id = 0",
+    ]:
+        rv.sql(change)
+        rv.sql(f"UPDATE line SET part = {rng.randrange(4)} WHERE id = {rng.randrange(30)}")
+        for result in rv.refresh_all():
+            assert rv.verify(result.view).ok, (result, change)
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("over", ORDERS[:2])
+def test_appending_in_order_reads_nothing_of_what_was_there(
+    session: Rollview, over: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rv = session
+    found: list[str] = []
+    for i, (functions, _) in enumerate(BACKWARD):
+        calls = functions.replace("OVER w", f"OVER ({over})").replace("OVER (w", f"OVER ({over}")
+        rv.create(f"v{i}", f"SELECT id, part, {calls} FROM line")
+    select = type(rv.engine).select
+
+    def noted(self: Any, plan: Node, frames: Any, *more: Any) -> Any:
+        found.append(show_plan(plan))
+        return select(self, plan, frames, *more)
+
+    monkeypatch.setattr(type(rv.engine), "select", noted)
+    rv.sql("INSERT INTO line VALUES (50, 1, 3), (51, 2, 9), (52, 1, NULL)")
+    for result in rv.refresh_all():
+        assert rv.verify(result.view).ok, result
+    # Rows of the table are asked for from the first new one on, those before never.
+    reading = [plan for plan in found if "scan line new" in plan or "scan line old" in plan]
+    assert reading
+    for plan in reading:
+        assert plan.count("filter t0_id >= 50") == plan.count("scan line new") + plan.count("scan line old"), plan

@@ -4,7 +4,8 @@ Before: ``join (part, aggregate by l_partkey [avg(l_quantity)] over lineitem)``.
 After: ``join (part, scan helper)``, and the helper is the aggregate, for the parts that the join can find.
 A change of lineitem is then added to the helper's groups, and what changed there goes on into the view: neither reads
 the lines of the touched parts again. The aggregate at the root needs no helper: its groups are what the view stores.
-A window that looks backward has a helper with the counts and sums of its partitions: see ``delta/window``.
+A window that looks backward has helpers with what its partitions amount to, and with their first and last rows: see
+``delta/backward``.
 """
 
 from __future__ import annotations
@@ -14,48 +15,65 @@ from dataclasses import replace
 
 from rollview.compile.fingerprint import fingerprint
 from rollview.compile.view import CompiledView
+from rollview.delta.backward import stored_of
 from rollview.delta.deriving import Deriving
 from rollview.delta.eager import grouped_first
+from rollview.delta.first import first_rows
 from rollview.delta.focus import focused
-from rollview.delta.window import totals_of
+from rollview.delta.window import one_by_one_partitioning
 from rollview.keys import with_key
 from rollview.plan.nodes import Aggregate, Filter, Limit, Node, Project, Scan, Window
 from rollview.plan.normalising import apply_rule
 
-#: The name of the helper for an aggregate; None if there is none.
-Helper = Callable[[Aggregate], str | None]
+#: The name of the helper for an aggregate, or for the first rows of partitions; None if there is none.
+Helper = Callable[[Node], str | None]
 
 
 def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     """The view over its helpers. What is inside an aggregate that has none is asked for, too."""
     found: list[Scan] = []
-    totals: dict[str, Scan] = {}
-
-    def scan(node: Aggregate) -> Scan | None:
-        name = helper(node)
-        key = tuple(item.column.name for item in node.keys)
-        return None if name is None else Scan(name, node.columns, helper_labels(node), key)
 
     def over(node: Node) -> Node:
         if isinstance(node, Aggregate) and node.keys and node.sets is None and (groups := scan(node)) is not None:
             found.append(groups)
             return groups
-        for name, whole in totals_of(node) if isinstance(node, Window) else ():
-            if (partitions := scan(whole)) is not None:
-                totals[name] = partitions
         return node.with_inputs([over(child) for child in node.inputs]) if node.inputs else node
 
+    def scan(node: Node) -> Scan | None:
+        name = helper(node)
+        key = tuple(item.column.name for item in node.keys) if isinstance(node, Aggregate) else ()
+        return None if name is None else Scan(name, node.columns, helper_labels(node), key)
+
     plan = _below_root(compiled.plan, lambda part: over(_prepared(part)))
-    helped = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
-    return replace(helped, totals=totals)
+    whole = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
+    wanted = [each for node in _followed(whole).walk() if isinstance(node, Window) for each in _stored(node)]
+    scans = {name: scan(node) for name, node in wanted}
+    return replace(whole, partitions={name: each for name, each in scans.items() if each is not None})
 
 
-def helper_labels(node: Aggregate) -> tuple[str, ...]:
+def _followed(compiled: CompiledView) -> Node:
+    """What of a view is followed operator by operator: what its groups are of, or what its first rows are of."""
+    root = compiled.keyed.plan if compiled.keyed.key else compiled.plan
+    first = first_rows(root)
+    return first.input if first is not None else root
+
+
+def _stored(node: Window) -> list[tuple[str, Node]]:
+    """What can be stored of a window's partitions. Of a second partitioning, only what does not need the first."""
+    found: list[tuple[str, Node]] = []
+    for window in one_by_one_partitioning(node):
+        alone = replace(window, input=node.input)
+        stored = stored_of(alone)
+        found += stored if window.input == node.input else [s for s in stored if isinstance(s[1], Aggregate)]
+    return found
+
+
+def helper_labels(node: Node) -> tuple[str, ...]:
     """The names of a helper's columns."""
     return tuple(f"c{i}" for i in range(len(node.columns)))
 
 
-def helper_id(node: Aggregate) -> str:
+def helper_id(node: Node) -> str:
     """What a helper is found by when the view is compiled again."""
     return fingerprint(node)
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
+from rollview.delta.first import First, first_delta
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.preparing import prepared
@@ -94,20 +95,34 @@ def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
-    deriving = Deriving(changed, state.added, state.kinds, state.totals)
-    state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
+    deriving = Deriving(changed, state.added, state.kinds, state.partitions)
+    if state.first is None:
+        state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
     grows = set(changed) <= set(growing) and only_grows(followed, deriving)
     if state.kind == GROUPS:
         assert isinstance(state.root, Aggregate)
         script = _groups(state, state.root, deriving, grows)
     else:
-        delta = deriving.delta(state.root)
+        delta = deriving.delta(state.root) if state.first is None else _of_first(state, state.first, deriving)
         script = None if delta is None else _rows(state, delta, deriving, grows)
     if script is None:
         return None
     *steps, last = improved([*script.steps, Step("rows", script.rows, "")], passes)
     return replace(script, steps=tuple(steps), rows=last.plan)
+
+
+def _of_first(state: State, first: First, deriving: Deriving) -> Node | None:
+    """The change of the first rows of something, from those that are stored."""
+    number: Expr = ref(COUNT.name) if state.kind == BAG else exp.Cast(this=exp.Literal.number(1), to=COUNT.type.copy())
+    own = tuple(Computed(column, ref(column.name)) for column in first.columns)
+    stored = Project(_stored_rows(state), (*own, Computed(WEIGHT, number)))
+    first = replace(first, input=prepared(first.input, deriving))
+    return first_delta(first, stored, deriving)
+
+
+def _stored_rows(state: State) -> Scan:
+    return Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
 
 
 def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
@@ -133,7 +148,7 @@ def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bo
     net = deriving.step("net", consolidated(delta), "what comes and what goes")
     zero = exp.Literal.number(0)
     comes, goes = (Filter(net, kind(this=ref(WEIGHT.name), expression=zero.copy())) for kind in (exp.GT, exp.LT))
-    stored = Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
+    stored = _stored_rows(state)
     keys = deriving.keys(goes, [ref(c.name) for c in columns])
     groups = tuple(Computed(Column(f"{c.name}_s", "", c.type), ref(c.name)) for c in columns)
     total = exp.Cast(this=exp.Sum(this=ref(COUNT.name)), to=COUNT.type.copy())

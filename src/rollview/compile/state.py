@@ -23,7 +23,9 @@ from sqlglot import exp
 
 from rollview.compile.printing import print_plan
 from rollview.compile.view import CompiledView
+from rollview.delta.backward import sum_of
 from rollview.delta.deriving import CHANGE, names_of
+from rollview.delta.first import First, first_rows
 from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
@@ -52,7 +54,8 @@ class State:
 
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
     ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
-    added up, ``kinds`` the types of the window functions' columns below it, ``totals`` the helpers of windows.
+    added up, ``kinds`` the types of the window functions' columns below it, ``partitions`` what helpers store
+    of windows. ``first`` says of which rows the stored ones are the first.
     """
 
     kind: str
@@ -66,7 +69,8 @@ class State:
     added: Mapping[str, Added] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     picked: tuple[str, ...] | None = None
-    totals: Mapping[str, Scan] = field(default_factory=dict)
+    partitions: Mapping[str, Scan] = field(default_factory=dict)
+    first: First | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,7 +87,7 @@ def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialec
     followed = compiled.keyed.plan if finish is None else finish.root.input
     added, kinds = added_up(followed, types), window_types(followed, types)
     made = _groups(compiled.plan, finish, types, labels, dialect) if finish else _of_rows(compiled, labels, dialect)
-    return replace(made, added=added, kinds=kinds, totals=compiled.totals)
+    return replace(made, added=added, kinds=kinds, partitions=compiled.partitions)
 
 
 def window_types(plan: Node, types: Types) -> dict[str, str]:
@@ -93,7 +97,18 @@ def window_types(plan: Node, types: Types) -> dict[str, str]:
         if isinstance(node, Window):
             names = [item.column.name for item in node.functions]
             found |= dict(zip(names, types(node)[-len(names) :], strict=True))
+            sums = tuple(_sum_for(item) for item in node.functions if isinstance(item.value.this, exp.Avg))
+            if sums:
+                kinds = types(Window(node.input, sums))[-len(sums) :]
+                found |= dict(zip([item.column.name for item in sums], kinds, strict=True))
     return found
+
+
+def _sum_for(mean: Computed) -> Computed:
+    """The running sum of which a running mean is made."""
+    value = mean.value.copy()
+    value.set("this", exp.Sum(this=mean.value.this.this.copy()))
+    return Computed(Column(sum_of(mean.column.name), ""), value)
 
 
 def added_up(plan: Node, types: Types) -> dict[str, Added]:
@@ -118,28 +133,40 @@ def _added(node: Aggregate, types: Types) -> Added | None:
 
 
 def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> State:
-    """The rows themselves, by their key or as a bag."""
+    """The rows themselves, by their key or as a bag. Of the first rows of something, what their order is by, too."""
     keyed = compiled.keyed
+    root = keyed.plan if keyed.key else compiled.plan
     visible = [column for column in keyed.plan.columns if column.name not in keyed.hidden]
+    first = first_rows(root)
+    plan = root if first is None else first.of(first.input)
+    stored = _stored(plan.columns, [c.name for c in visible])
+    shown_of = first if first is not None and first.limit else None  # of which there are more than are shown
+
+    def shown(rows: Node, columns: Sequence[Column]) -> Project:
+        if shown_of is not None:
+            rows = Limit(rows, shown_of.order, shown_of.needed - shown_of.skipped, shown_of.skipped)
+        return Project(rows, tuple(Computed(c, ref(c.name)) for c in columns))
+
     if keyed.key:
-        stored = _stored(keyed.plan.columns, [c.name for c in visible])
-        plan = _relabelled(keyed.plan, stored)
-        shown = _scan(plan, "")
-        picked = Project(shown, tuple(Computed(c, ref(c.name)) for c in visible))
+        plan = _relabelled(plan, stored)
+        picked = shown(_scan(plan, ""), visible)
         on = tuple(stored[name] for name in keyed.key)
-        show, feed = _text(picked, labels, dialect), _feed(picked, labels, dialect)
-        return State(KEYED, plan, on, show, feed, keyed.plan, picked=tuple(stored[c.name] for c in visible))
-    stored = _stored(compiled.plan.columns, [c.name for c in visible])
-    columns = tuple(Computed(c, ref(c.name)) for c in compiled.plan.columns)
-    counted = Aggregate(compiled.plan, columns, (Computed(COUNT, _all()),))
+        feed = _feed(picked, labels, dialect) if shown_of is None else None
+        names = tuple(stored[c.name] for c in visible) if shown_of is None else None
+        return State(KEYED, plan, on, _text(picked, labels, dialect), feed, root, picked=names, first=first)
+    columns = tuple(Computed(c, ref(c.name)) for c in plan.columns)
+    on = tuple(stored[c.name] for c in plan.columns)
+    counted = Aggregate(plan, columns, (Computed(COUNT, _all()),))
     plan = _relabelled(counted, {**stored, COUNT.name: COUNT.label})
     copy = Column("__copy", "__copy")
     series = exp.GenerateSeries(start=exp.Literal.number(1), end=ref(COUNT.name))
-    repeated = Project(Generate(_scan(plan, ""), exp.Explode(this=series), (copy,)), columns)
-    times = Computed(WEIGHT, exp.Mul(this=ref(WEIGHT.name), expression=ref(COUNT.name)))
-    feed = print_plan(Project(_scan(plan, CHANGE), (*columns, times)), dialect, [*labels, WEIGHT.label], _relation)
-    on = tuple(stored[c.name] for c in compiled.plan.columns)
-    return State(BAG, plan, on, _text(repeated, labels, dialect), feed, compiled.plan)
+    repeated = shown(Generate(_scan(plan, ""), exp.Explode(this=series), (copy,)), visible)
+    feed = None
+    if shown_of is None:
+        times = Computed(WEIGHT, exp.Mul(this=ref(WEIGHT.name), expression=ref(COUNT.name)))
+        seen = (*(Computed(c, ref(c.name)) for c in visible), times)
+        feed = print_plan(Project(_scan(plan, CHANGE), seen), dialect, [*labels, WEIGHT.label], _relation)
+    return State(BAG, plan, on, _text(repeated, labels, dialect), feed, root, first=first)
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,14 @@ TIME_DEPENDENT = "time_dependent"
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into. ``totals`` are the helpers of its windows."""
+    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows."""
 
     sql: str
     plan: Node
     keyed: Keyed
     fingerprint: str
     reason: str | None = None
-    totals: Mapping[str, Scan] = field(default_factory=dict)
+    partitions: Mapping[str, Scan] = field(default_factory=dict)
 
     def printed(self, dialect: str = "spark") -> str:
         return print_plan(self.plan, dialect, pretty=True)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
 from rollview.delta.partials import Added
 from rollview.delta.restriction import Pair, restricted, restriction
 from rollview.delta.weights import WEIGHT
@@ -67,20 +69,20 @@ class Keys:
 class Deriving:
     """One derivation: which tables changed, the steps so far, and names for new columns.
 
-    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns, ``totals``
-    where whole partitions of windows are stored."""
+    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns,
+    ``partitions`` what helpers store of windows' partitions."""
 
     def __init__(
         self,
         changed: Collection[str],
         added: Mapping[str, Added] | None = None,
         kinds: Mapping[str, str] | None = None,
-        totals: Mapping[str, Scan] | None = None,
+        partitions: Mapping[str, Scan] | None = None,
     ) -> None:
         self.changed = frozenset(changed)
         self.added = added or {}
         self.kinds = kinds or {}
-        self.totals = totals or {}
+        self.partitions = partitions or {}
         self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
@@ -174,6 +176,14 @@ class Deriving:
         plan = Distinct(Project(delta, tuple(columns)))
         pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
         return Keys(plan, pairs)
+
+    def there(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
+        """Restricts the columns ``on`` to the values of ``names`` in some rows. Without columns, all is left if there
+        are rows, and nothing else."""
+        one: list[Expr] = [exp.Literal.number(1)]
+        keys = self.keys(rows, [ref(name) for name in names] or one)
+        values = [ref(name) for name in on] or one
+        return Keys(keys.plan, tuple((value, key) for value, (_, key) in zip(values, keys.pairs, strict=True)))
 
 
 def names_of(node: Aggregate) -> str:

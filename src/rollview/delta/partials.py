@@ -92,13 +92,7 @@ class Partials:
         total = ref(self.add(exp.Sum(this=value.copy()), exp.Sum(this=signed), ADD).column.name)
         number = ref(self._count(value).column.name)
         known = exp.GT(this=number, expression=exp.Literal.number(0))
-        result: Expr = total
-        if mean and kind.startswith("decimal"):
-            count = exp.Cast(this=number.copy(), to=exp.DataType.build("decimal(20, 0)", dialect="spark"))
-            result = exp.Cast(this=exp.Div(this=total, expression=count), to=exp.DataType.build(kind, dialect="spark"))
-        elif mean:
-            result = exp.Div(this=_double(total), expression=_double(number))
-        return exp.Case(ifs=[exp.If(this=known, true=result)])
+        return mean_of(total, number, kind) if mean else exp.Case(ifs=[exp.If(this=known, true=total)])
 
 
 def sign() -> Expr:
@@ -119,6 +113,17 @@ def exact(kind: str, *, mean: bool = False) -> bool:
         return name in ("tinyint", "smallint", "int", "integer", "bigint", "int128")
     precision, scale = (int(part) for part in digits.rstrip(")").split(","))
     return scale <= 6 if not mean else precision <= 28
+
+
+def mean_of(total: Expr, number: Expr, kind: str) -> Expr:
+    """The mean of the given type, from the sum of so many values; NULL if there are none."""
+    known = exp.GT(this=number, expression=exp.Literal.number(0))
+    if kind.startswith("decimal"):
+        count = exp.Cast(this=number.copy(), to=exp.DataType.build("decimal(20, 0)", dialect="spark"))
+        mean: Expr = exp.Cast(this=exp.Div(this=total, expression=count), to=exp.DataType.build(kind, dialect="spark"))
+    else:
+        mean = exp.Div(this=_double(total), expression=_double(number))
+    return exp.Case(ifs=[exp.If(this=known, true=mean)])
 
 
 def combined(a: Expr, b: Expr, both: Expr) -> Expr:

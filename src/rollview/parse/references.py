@@ -40,7 +40,18 @@ def parse_query(sql: str) -> exp.Query:
             where=Place(sql, 0, len(sql.split("\n")[0])),
             todo="start it with SELECT or WITH",
         )
+    for frame in trees[0].find_all(exp.WindowSpec):
+        _written_out(frame)
     return trees[0]
+
+
+def _written_out(frame: exp.WindowSpec) -> None:
+    """``rows 2 preceding`` as ``ROWS BETWEEN 2 PRECEDING AND CURRENT ROW``: however it is spelled, it is one frame."""
+    for part, value in frame.args.items():
+        if isinstance(value, str):
+            frame.set(part, value.upper())
+    if frame.args.get("end") is None:
+        frame.set("end", "CURRENT ROW")
 
 
 def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:

@@ -32,7 +32,7 @@ def explain_view(catalog: Catalog, name: str) -> str:
     lines += [f"    {line}" for line in view.query.splitlines()]
     lines += _compiled(catalog, view)
     if view.helpers:
-        lines.append("  helpers, which store groups inside the query and are refreshed first")
+        lines.append("  helpers, which store parts of the query and are refreshed first")
     for helper in view.helpers:
         rows = catalog.store.count(catalog.state(helper.name))
         own = compiled_view(catalog, catalog.get(helper.name)).view

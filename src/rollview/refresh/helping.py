@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from rollview.compile.helpers import helped, helper_id, helper_labels
 from rollview.compile.printing import print_plan
-from rollview.compile.state import GROUPS
-from rollview.delta.partials import ADD
+from rollview.compile.state import GROUPS, State
+from rollview.delta.partials import RECOMPUTE
 from rollview.parse.names import Name
 from rollview.parse.view_statements import Policy
-from rollview.plan.nodes import Aggregate, Scan
+from rollview.plan.nodes import Node, Scan
 from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
 from rollview.refresh.relations import query_at
 from rollview.refresh.views import DEFINITION, HELPER_PREFIX, Catalog, Helper, View
@@ -30,7 +30,7 @@ ROWS_PER_GROUP = 8
 
 
 def with_helpers(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> tuple[View, dict[str, Identity]]:
-    """The view with helpers for the aggregates in it that are worth one, made at the vector; and the vector with them.
+    """The view with helpers for the parts of it that are worth one, made at the vector; and the vector with them.
 
     The view is yet to be defined over them. Without helpers it is as it was.
     """
@@ -39,7 +39,7 @@ def with_helpers(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -
         return view, dict(vector)
     made: dict[str, Helper | None] = {}
 
-    def helper(node: Aggregate) -> str | None:
+    def helper(node: Node) -> str | None:
         known = helper_id(node)
         if known not in made:
             made[known] = _made(catalog, view, node, vector)
@@ -57,8 +57,8 @@ def with_helpers(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -
     return replace(view, helpers=helpers, bases={**view.bases, **bases}), {**vector, **reached}
 
 
-def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Identity]) -> Helper | None:
-    """The helper for an aggregate; None if it is not worth one, or if its groups cannot be added to."""
+def _made(catalog: Catalog, view: View, node: Node, vector: Mapping[str, Identity]) -> Helper | None:
+    """The helper for a part of the query; None if it is not worth one, or if rows that come cannot be added to it."""
     tables = sorted({scan.table for scan in node.walk() if isinstance(scan, Scan)})
     at = {table: vector[table] for table in tables}
     most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
@@ -73,9 +73,7 @@ def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Id
     )  # fmt: skip
     own, rows = defined(catalog, own, at, query_at(catalog, own, at))
     state = compiled_view(catalog, own).state
-    if own.always_full is not None or state is None or state.kind != GROUPS:
-        return None
-    if any(partial.combine != ADD for partial in state.partials):
+    if own.always_full is not None or state is None or not _follows(state):
         return None
     own, at = with_helpers(catalog, own, at)
     if own.helpers:
@@ -86,6 +84,13 @@ def _made(catalog: Catalog, view: View, node: Aggregate, vector: Mapping[str, Id
         return made
     drop_helpers(catalog, [made])
     return None
+
+
+def _follows(state: State) -> bool:
+    """Whether a helper follows rows that come without a look at its tables."""
+    if state.kind == GROUPS:
+        return all(partial.combine != RECOMPUTE for partial in state.partials)
+    return state.first is not None
 
 
 def without_lost(catalog: Catalog, view: View) -> View:

@@ -53,10 +53,9 @@ class Running:
         done = None if plan is None else self.catalog.engine.keep(self._selected(plan))
         if done is not None:
             self.kept.append(done)
+            self._frames[name], self._local[name] = done.frame, done.local
         if done is None or done.rows == 0:
             self._empty[name] = step
-        else:
-            self._frames[name], self._local[name] = done.frame, done.local
 
     def _selected(self, plan: Node) -> Frame:
         self._provide(plan)
@@ -73,7 +72,7 @@ class Running:
             return self._changes[scan.table].frame
         if scan.version == STATE_VERSION:
             return self.catalog.store.read(self.catalog.state(self.view.name))
-        if scan.version == STEP:  # a step without rows, of which the columns are needed
+        if scan.version == STEP:  # a step that was not computed, of which the columns are needed
             return self.catalog.engine.nothing(self._selected(self._empty[relation_name(scan)].plan))
         version = self._vectors[scan.version][scan.table]
         return base_rows(self.catalog, self.view.bases[scan.table], version)

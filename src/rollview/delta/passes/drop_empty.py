@@ -2,7 +2,8 @@
 
 Before: ``union all (join inner (scan step0 step, scan t new), join inner (scan t change, scan u new))``, step0 empty.
 After: ``join inner (scan t change, scan u new)``. If nothing is left, the plan has no rows, and no job runs for it.
-Not below a global aggregate, which has a row for no rows; of an outer or anti join, only by its kept side.
+Not below a global aggregate, which has a row for no rows; of an outer join, only by its kept side. An anti join with
+nothing is its left side.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
         return plan.with_inputs(there) if there else None
     if len(there) < len(inputs) and _needs(plan, inputs):
         return None
+    if isinstance(plan, Join) and plan.kind == ANTI and inputs[1] is None:
+        return inputs[0]
     kept = [new if new is not None else old for new, old in zip(inputs, plan.inputs, strict=True)]
     return plan.with_inputs(kept) if any(a is not b for a, b in zip(kept, plan.inputs, strict=True)) else plan
 
