@@ -84,7 +84,10 @@ class Running:
 
     def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
         rows = self._local.get(relation_name(scan))
-        return None if rows is None else rows.column(column).unique().to_pylist()
+        try:
+            return None if rows is None else rows.column(column).unique().to_pylist()
+        except (ValueError, OverflowError):  # a year that Python does not know
+            return None
 
     def _is_small(self, scan: Scan) -> bool:
         if scan.version not in self._vectors:

@@ -140,7 +140,7 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     if giver is None or place is None or not there or not all(_literal(value) for value in there):
         return
     bound = (min if isinstance(ranges[0], exp.GTE) else max)(there)  # type: ignore[type-var]
-    kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=exp.convert(bound))]
+    kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=_written(bound))]
     for test in tests:
         if isinstance(test, exp.Is) and test.this == column:
             kept.append(test.copy())
@@ -155,7 +155,16 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
 
 def _literal(value: object) -> bool:
     """Whether a value can be written exactly."""
-    return isinstance(value, int | str | datetime.date) and not isinstance(value, bool | datetime.datetime)
+    return isinstance(value, int | str | datetime.date) and not isinstance(value, bool)
+
+
+def _written(value: object) -> Expr:
+    """A value as a literal; a moment as such, whatever the session's time zone is."""
+    if not isinstance(value, datetime.datetime):
+        return exp.convert(value)
+    aware = value.tzinfo is not None
+    text = (value.astimezone(datetime.UTC) if aware else value).isoformat(sep=" ")
+    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build("timestamptz" if aware else "timestampntz"))
 
 
 def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
@@ -221,9 +230,9 @@ def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | Non
     if there:
         ordered = sorted(there)  # type: ignore[type-var]
         if len(ordered) <= _LISTED:
-            tests.append(exp.In(this=ref(column), expressions=[exp.convert(value) for value in ordered]))
+            tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
         else:
-            tests.append(exp.Between(this=ref(column), low=exp.convert(ordered[0]), high=exp.convert(ordered[-1])))
+            tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))
     if null:
         tests.append(exp.Is(this=ref(column), expression=exp.null()))
     if not tests:
