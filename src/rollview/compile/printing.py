@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from rollview.compile.dialects import in_dialect
+from rollview.compile.flattening import flattened
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref
 from rollview.plan.nodes import (
@@ -59,10 +60,8 @@ def plan_query(
 ) -> exp.Select:
     """The plan as a tree of SQL."""
     printer = _Printer(dialect, relations)
-    last = printer.cte(plan)
     names = labels if labels is not None else [column.label for column in plan.columns]
-    output = [exp.alias_(ref(c.name), name, quoted=True) for c, name in zip(plan.columns, names, strict=True)]
-    query = exp.Select(expressions=output).from_(_table(last))
+    query = printer.flat(plan, [(ref(c.name), name) for c, name in zip(plan.columns, names, strict=True)])
     for name, select in printer.ctes:
         query = query.with_(exp.to_identifier(name, quoted=True), as_=select, copy=False)
     if printer.recursive:
@@ -116,8 +115,7 @@ class _Printer:
         return _select(columns, ref).from_(self.source(node), copy=False)
 
     def _scan(self, node: Scan) -> exp.Query:
-        output = [exp.alias_(ref(s), c.name, quoted=True) for s, c in zip(node.sources, node.columns, strict=True)]
-        return exp.Select(expressions=output or [_dummy()]).from_(_table(self.relations(node)), copy=False)
+        return self.flat(node, [(ref(c.name), c.name) for c in node.columns])
 
     def _values(self, node: Values) -> exp.Query:
         if not node.columns:
@@ -130,11 +128,19 @@ class _Printer:
         return _select(node.columns, ref).from_(exp.Values(expressions=rows, alias=alias), copy=False)
 
     def _filter(self, node: Filter) -> exp.Query:
-        return self._over(node.input, node.columns).where(node.condition.copy(), copy=False)
+        return self.flat(node, [(ref(c.name), c.name) for c in node.columns])
 
     def _project(self, node: Project) -> exp.Query:
-        output = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in node.output]
-        return exp.Select(expressions=output or [_dummy()]).from_(self.source(node.input), copy=False)
+        return self.flat(node.input, [(item.value, item.column.name) for item in node.output])
+
+    def flat(self, node: Node, output: Sequence[tuple[Expr, str]], *, computed: bool = True) -> exp.Select:
+        """Values over an operator's rows, each with its name, as one SELECT with what is below."""
+        flat = flattened(node, [value for value, _ in output], computed=computed)
+        named = [exp.alias_(v.copy(), name, quoted=True) for v, (_, name) in zip(flat.values, output, strict=True)]
+        source = self.source(flat.source) if flat.read is None else _table(self.relations(flat.read))
+        query = exp.Select(expressions=named or [_dummy()]).from_(source, copy=False)
+        condition = conjunction([part.copy() for part in flat.conditions])
+        return query if condition is None else query.where(condition, copy=False)
 
     def _join(self, node: Join) -> exp.Query:
         if node.kind == MARK:
@@ -233,20 +239,21 @@ class _Printer:
         return query
 
     def _aggregate(self, node: Aggregate) -> exp.Query:
-        output = [
-            exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in (*node.keys, *node.aggregates)
-        ]
+        items = [(item.value, item.column.name) for item in (*node.keys, *node.aggregates)]
         # one group, also of no rows, even where nobody needs a column of it
-        lone = exp.alias_(exp.Count(this=exp.Star()), "_one", quoted=True)
-        query = exp.Select(expressions=output or [lone]).from_(self.source(node.input), copy=False)
-        if node.sets is not None:
-            sets = [exp.Tuple(expressions=[node.keys[i].value.copy() for i in subset]) for subset in node.sets]
-            query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
-            return query
-        return query.group_by(*[item.value.copy() for item in node.keys], copy=False) if node.keys else query
+        output = items or [(exp.Count(this=exp.Star()), "_one")]
+        if node.sets is None:
+            query = self.flat(node.input, output, computed=False)
+            keys = [item.unalias().copy() for item in query.expressions[: len(node.keys)]]
+            return query.group_by(*keys, copy=False) if keys else query
+        named = [exp.alias_(value.copy(), name, quoted=True) for value, name in output]
+        query = exp.Select(expressions=named).from_(self.source(node.input), copy=False)
+        sets = [exp.Tuple(expressions=[node.keys[i].value.copy() for i in subset]) for subset in node.sets]
+        query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+        return query
 
     def _distinct(self, node: Distinct) -> exp.Query:
-        return self._over(node.input, node.columns).distinct(copy=False)
+        return self.flat(node.input, [(ref(c.name), c.name) for c in node.columns], computed=False).distinct(copy=False)
 
     def _unionall(self, node: UnionAll) -> exp.Query:
         return self._set(node, exp.Union, distinct=False)
@@ -289,9 +296,10 @@ class _Printer:
         return exp.Select(expressions=output).from_(_table(node.name), copy=False)
 
     def _window(self, node: Window) -> exp.Query:
-        query = self._over(node.input, node.input.columns)
-        added = [exp.alias_(item.value.copy(), item.column.name, quoted=True) for item in node.functions]
-        return query.select(*added, copy=False)
+        own = [(ref(c.name), c.name) for c in node.input.columns]
+        return self.flat(
+            node.input, [*own, *((item.value, item.column.name) for item in node.functions)], computed=False
+        )
 
     def _limit(self, node: Limit) -> exp.Query:
         query = self._over(node.input, node.columns)

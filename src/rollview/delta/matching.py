@@ -113,7 +113,7 @@ def _flipped(node: Join, equalities: tuple[list[tuple[Expr, Expr]], list[Expr]],
     else:
         what = "keys of the right side, and how many more rows it has of them"
         changed = net if cheap(delta) else deriving.step("net", net, what)
-        flips = deriving.step("flips", _turned(changed, by, [b for _, b in pairs], right, deriving), _FLIPS)
+        flips = _turned(changed, by, [b for _, b in pairs], right, deriving)
     tests = [exp.EQ(this=a.copy(), expression=ref(name)) for (a, _), (_, name) in zip(pairs, keys.pairs, strict=True)]
     met = Join(INNER, deriving.old(node.left), flips, conjunction(tests))
     own_columns = tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT))

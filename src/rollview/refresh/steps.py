@@ -36,6 +36,7 @@ class Running:
         self._frames: dict[str, Frame] = {}
         self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": change.local for t, change in changes.items()}
         self._empty: dict[str, Step] = {}
+        self._values: dict[tuple[str, str], Sequence[object] | None] = {}
 
     def rows(self, script: Script) -> Frame | None:
         """What the last SELECT gives; None if it can have no rows."""
@@ -83,11 +84,14 @@ class Running:
         return None if there is None else literal_keys(small_sides(there, self._is_small), self._known, self._bounds)
 
     def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
-        rows = self._local.get(relation_name(scan))
-        try:
-            return None if rows is None else rows.column(column).unique().to_pylist()
-        except (ValueError, OverflowError):  # a year that Python does not know
-            return None
+        place = relation_name(scan), column
+        if place not in self._values:
+            rows = self._local.get(place[0])
+            try:
+                self._values[place] = None if rows is None else rows.column(column).unique().to_pylist()
+            except (ValueError, OverflowError):  # a year that Python does not know
+                self._values[place] = None
+        return self._values[place]
 
     def _is_small(self, scan: Scan) -> bool:
         if scan.version not in self._vectors:

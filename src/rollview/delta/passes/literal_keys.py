@@ -163,7 +163,7 @@ def _written(value: object) -> Expr:
     if not isinstance(value, datetime.datetime):
         return exp.convert(value)
     aware = value.tzinfo is not None
-    text = (value.astimezone(datetime.UTC) if aware else value).isoformat(sep=" ")
+    text = (value.astimezone(datetime.timezone.utc) if aware else value).isoformat(sep=" ")
     return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build("timestamptz" if aware else "timestampntz"))
 
 
@@ -228,11 +228,12 @@ def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | Non
         return None
     tests: list[Expr] = []
     if there:
-        ordered = sorted(there)  # type: ignore[type-var]
-        if len(ordered) <= _LISTED:
+        if len(there) <= _LISTED:
+            ordered = sorted(there)  # type: ignore[type-var]
             tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
         else:
-            tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))
+            low, high = min(there), max(there)  # type: ignore[type-var]
+            tests.append(exp.Between(this=ref(column), low=_written(low), high=_written(high)))
     if null:
         tests.append(exp.Is(this=ref(column), expression=exp.null()))
     if not tests:

@@ -56,9 +56,10 @@ def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[
             table = table_of(snapshot.root.name) or snapshot.root.name
             raise gone(table, snapshot.version, f"its file {Path(path).name} has been vacuumed away")
     reader = spark.read.schema(schema)
-    if snapshot.partitions:
-        reader = reader.option("basePath", str(base))
-    return reader.parquet(*full).select(*[quote(name) for name in schema.names])
+    if not snapshot.partitions:
+        return reader.parquet(*full)
+    partitioned = reader.option("basePath", str(base)).parquet(*full)
+    return partitioned.select(*[quote(name) for name in schema.names])  # partition columns come last
 
 
 def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: int) -> DataFrame:
