@@ -372,3 +372,30 @@ def test_appending_in_order_reads_nothing_of_what_was_there(
     assert reading
     for plan in reading:
         assert plan.count("filter t0_id >= 50") == plan.count("scan line new") + plan.count("scan line old"), plan
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE sale (id INT, shop INT, day DATE, n INT, PRIMARY KEY (id))")
+    days = ", ".join(f"({i}, {i % 3}, DATE '2024-01-01' + {i}, {i * 7 % 11})" for i in range(60))
+    rv.sql(f"INSERT INTO sale VALUES {days}, (60, 1, NULL, 5)")
+    week = "RANGE BETWEEN INTERVAL 7 DAYS PRECEDING AND CURRENT ROW"
+    views = {
+        "week": f"SELECT id, sum(n) OVER (PARTITION BY shop ORDER BY day {week}) AS s FROM sale",
+        "weeks": f"SELECT id, max(n) OVER (ORDER BY day DESC {week}) AS s, count(*) OVER (ORDER BY day DESC) AS c FROM sale",
+        "near": "SELECT id, min(n) OVER (ORDER BY id RANGE 4 PRECEDING) AS s, lag(n) OVER (ORDER BY id) AS l, "
+        "first_value(n) OVER (ORDER BY id) AS f FROM sale",
+        "two": "SELECT id, sum(n) OVER (ORDER BY id RANGE 4 PRECEDING) AS s, sum(n) OVER (ORDER BY id RANGE 9 PRECEDING) AS t FROM sale",
+    }
+    for name, query in views.items():
+        rv.create(name, query, policy="INCREMENTAL STRICT")
+    assert "__from" in rv.explain("week")
+    for change in (
+        "INSERT INTO sale VALUES (61, 1, DATE '2024-03-01', 3), (62, 2, DATE '2024-03-02', NULL)",
+        "DELETE FROM sale WHERE id IN (20, 60); UPDATE sale SET n = 8 WHERE id = 41",
+        "UPDATE sale SET day = NULL WHERE id = 30; INSERT INTO sale VALUES (63, 0, DATE '2023-12-30', 9)",
+    ):
+        rv.sql(change)
+        for result in rv.refresh_all():
+            assert rv.verify(result.view).ok, (result, change)

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 
+from rollview.bench import append, no_op, openivm, tpch_refresh
 from rollview.bench import compile as compiling
-from rollview.bench import no_op, openivm, tpch_refresh
 from rollview.bench.report import Report
 
 #: The suites by name; those over data of a scale take it.
 SUITES: dict[str, Callable[..., Report]] = {
     "no-op": no_op.run,
     "compile": compiling.run,
+    "append": append.run,
     "openivm": openivm.run,
     "tpch": tpch_refresh.run,
 }
-SCALED = {"openivm", "tpch"}
+SCALED = {"append", "openivm", "tpch"}
 
 __all__ = ["SCALED", "SUITES", "Report"]

@@ -5,7 +5,7 @@ After: ``join (part, scan helper)``, and the helper is the aggregate, for the pa
 A change of lineitem is then added to the helper's groups, and what changed there goes on into the view: neither reads
 the lines of the touched parts again. The aggregate at the root needs no helper: its groups are what the view stores.
 A window that looks backward has helpers with what its partitions amount to, and with their first and last rows: see
-``delta/backward``.
+``delta/looking``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from rollview.compile.fingerprint import fingerprint
 from rollview.compile.view import CompiledView
-from rollview.delta.backward import stored_of
 from rollview.delta.deriving import Deriving
 from rollview.delta.eager import grouped_first
 from rollview.delta.first import first_rows
 from rollview.delta.focus import focused
+from rollview.delta.looking import stored_of
 from rollview.delta.window import one_by_one_partitioning
 from rollview.keys import with_key
 from rollview.plan.nodes import Aggregate, Filter, Limit, Node, Project, Scan, Window

@@ -23,9 +23,9 @@ from sqlglot import exp
 
 from rollview.compile.printing import print_plan
 from rollview.compile.view import CompiledView
-from rollview.delta.backward import sum_of
 from rollview.delta.deriving import CHANGE, names_of
 from rollview.delta.first import First, first_rows
+from rollview.delta.looking import sum_of
 from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns

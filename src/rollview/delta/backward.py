@@ -4,7 +4,8 @@ Up to the first touched position p of its partition, such a function has its old
 the rows there, and from what is before p, which is the same before and after the change:
 
     C      = the rows before p as one row of counts, sums, least and greatest values
-    F, L   = the first row before p, for first_value; the last n of them, for lag and frames of n rows
+    F, L   = the first row before p, for first_value; the last n of them, for lag and frames of n rows; those from
+             p − n on, for frames of a range
     Δ(ω R) = ω(C, F, L, Rⁿᵉʷ from p on) − ω(C, F, L, Rᵒˡᵈ from p on)
 
 The position is the first ORDER BY term. Helpers store C, F and L of whole partitions; those of the rows before p are
@@ -17,14 +18,13 @@ then had without reading these rows:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from rollview.delta.deriving import OLD, Deriving
-from rollview.delta.first import First
-from rollview.delta.partials import combined, exact, mean_of
+from rollview.delta.looking import FIRSTS, LASTS, TOTALS, Backward, Running, stored_name
 from rollview.delta.touched import all_touched
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
@@ -32,14 +32,12 @@ from rollview.plan.nodes import (
     ANTI,
     INNER,
     LEFT,
-    UNKNOWN,
     Aggregate,
     Column,
     Computed,
     Filter,
     Join,
     Node,
-    Ordering,
     Project,
     UnionAll,
     Window,
@@ -48,201 +46,19 @@ from rollview.plan.nodes import (
 
 _POSITION, _NULLS = Column("__position", "__position"), Column("__nulls", "__nulls")
 
-#: Of which part of its partition a row is: the first, one of the last before the position, or from there on.
+#: From where on rows are in reach of the position.
+_FROM = Column("__from", "__from")
+
+#: Of which part of its partition a row is: the first, one of the last before the position, one in reach of it, or from
+#: there on.
 _PART = Column("__part", "__part", exp.DataType.build("int"))
-_FIRST, _LAST, _LATER = 0, 1, 2
+_FIRST, _LAST, _NEAR, _LATER = 0, 1, 2, 3
 
 #: What all rows have in common.
 _ONE = Column("__one", "__one", exp.DataType.build("int"))
 
 #: How many rows a partition had from the position on.
 _MANY = Column("__many", "__many", exp.DataType.build("bigint"))
-
-#: What helpers store of a window's partitions.
-TOTALS, FIRSTS, LASTS = "totals", "firsts", "lasts"
-
-
-@dataclass(frozen=True)
-class _Running:
-    """A value that grows along the order: the window function, the same of all rows before as an aggregate, and the two
-    together. ``known``, of a sum, counts its values: a sum of none is NULL, and subtracting cannot tell."""
-
-    name: str
-    function: Expr
-    before: Expr
-    both: Callable[[Expr, Expr], Expr]
-    subtracts: bool = True
-    known: Expr | None = None
-
-    @property
-    def stored(self) -> tuple[Computed, ...]:
-        """What of a whole partition is stored."""
-        value = Computed(Column(f"{self.name}_t", ""), self.before.copy())
-        return (value,) if self.known is None else (value, Computed(Column(f"{self.name}_m", ""), self.known.copy()))
-
-
-@dataclass(frozen=True)
-class _Carried:
-    """A function as an expression over running values."""
-
-    parts: tuple[_Running, ...]
-    result: Expr
-
-
-@dataclass(frozen=True)
-class Backward:
-    """How the functions of a window look backward: ``carried`` and ``first`` by their columns' names, the others at
-    ``rows`` rows before their own. ``by`` are the columns of the partition, ``place`` is the term that gives positions.
-    """
-
-    by: tuple[str, ...]
-    place: exp.Ordered
-    carried: Mapping[str, _Carried]
-    first: Mapping[str, tuple[exp.Ordered, ...]]
-    rows: int = 0
-    order: tuple[exp.Ordered, ...] = ()
-
-    @property
-    def running(self) -> list[_Running]:
-        return [part for each in self.carried.values() for part in each.parts]
-
-    def first_of(self, below: Node) -> First:
-        order = next(iter(self.first.values()))
-        return First(below, self.by, tuple(map(_ordering, order)), 1, 1, limit=not self.by)
-
-    def last_of(self, below: Node) -> First:
-        order = tuple(_turned(_ordering(term)) for term in self.order)
-        return First(below, self.by, order, self.rows, self.rows, limit=not self.by)
-
-
-def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward | None:
-    """How the functions look backward; None if one of them does not. Without ``kinds``, their types, as far as can be
-    told without them."""
-    orders = [tuple(order.expressions) for item in node.functions if (order := item.value.args.get("order"))]
-    if len(orders) < len(node.functions) or len({order[0] for order in orders}) != 1:
-        return None
-    place = orders[0][0]
-    by = node.functions[0].value.args.get("partition_by") or ()
-    if not all(isinstance(column, exp.Column) for column in (*by, place.this)):
-        return None
-    carried: dict[str, _Carried] = {}
-    first: dict[str, tuple[exp.Ordered, ...]] = {}
-    last: dict[str, tuple[exp.Ordered, ...]] = {}
-    rows = 0
-    for item, order in zip(node.functions, orders, strict=True):
-        name = item.column.name
-        if (running := _carried(item, kinds)) is not None:
-            carried[name] = running
-        elif _is_first(item.value):
-            first[name] = order
-        elif (count := _rows_before(item.value)) is not None:
-            last[name], rows = order, max(rows, count)
-        else:
-            return None
-    if len(set(first.values())) > 1 or len(set(last.values())) > 1:
-        return None
-    one = next(iter(last.values()), ())
-    return Backward(tuple(column.name for column in by), place, carried, first, rows, one)
-
-
-def _carried(item: Computed, kinds: Mapping[str, str] | None) -> _Carried | None:
-    spec, function, name = item.value.args.get("spec"), item.value.this, item.column.name
-    if spec is not None and not _from_the_start(spec):
-        return None
-
-    def added(part: str) -> Callable[[Expr, Expr], Expr]:
-        def both(a: Expr, b: Expr) -> Expr:
-            value = combined(a, b, exp.Add(this=a.copy(), expression=b.copy()))
-            kind = (kinds or {}).get(part)
-            return value if kind is None else exp.Cast(this=value, to=exp.DataType.build(kind, dialect="spark"))
-
-        return both
-
-    def counted(part: str, function: Expr, value: Expr) -> _Running:
-        return _Running(part, function.copy(), exp.Count(this=value.copy()), added(part))
-
-    def summed(part: str, function: Expr) -> _Running | None:
-        kind = None if kinds is None else kinds.get(part, "")
-        if kind is not None and not exact(kind, mean=isinstance(function, exp.Avg)):
-            return None
-        total, count = exp.Sum(this=function.this.copy()), exp.Count(this=function.this.copy())
-        return _Running(part, total, total.copy(), added(part), known=count)
-
-    if isinstance(function, exp.RowNumber | exp.Rank) and not function.expressions:
-        return _Carried((counted(name, function, exp.Star()),), ref(name))
-    if function.args.get("expressions") or isinstance(function.this, exp.Distinct):
-        return None
-    if isinstance(function, exp.Count):
-        return _Carried((counted(name, function, function.this),), ref(name))
-    if isinstance(function, exp.Sum):
-        total = summed(name, function)
-        return None if total is None else _Carried((total,), ref(name))
-    if isinstance(function, exp.Avg):
-        total, number = summed(sum_of(name), function), f"{name}_n"
-        if total is None:
-            return None
-        count = exp.Count(this=function.this.copy())
-        mean = mean_of(ref(total.name), ref(number), (kinds or {}).get(name, ""))
-        return _Carried((total, counted(number, count, function.this)), mean)
-    if isinstance(function, exp.Min | exp.Max):
-        pick = exp.Least if isinstance(function, exp.Min) else exp.Greatest
-
-        def picked(a: Expr, b: Expr) -> Expr:
-            return combined(a, b, pick(this=a.copy(), expressions=[b.copy()]))
-
-        return _Carried((_Running(name, function.copy(), function.copy(), picked, subtracts=False),), ref(name))
-    return None
-
-
-def sum_of(name: str) -> str:
-    """The name of the running sum of which a running mean is made."""
-    return f"{name}_s"
-
-
-def _from_the_start(spec: Expr) -> bool:
-    first = spec.args.get("start") == "UNBOUNDED" and spec.args.get("start_side") == "PRECEDING"
-    return first and spec.args.get("end") == "CURRENT ROW" and not spec.args.get("exclude")
-
-
-def _is_first(window: Expr) -> bool:
-    spec = window.args.get("spec")
-    return isinstance(window.this, exp.FirstValue) and (spec is None or _from_the_start(spec))
-
-
-def _rows_before(window: Expr) -> int | None:
-    """How many rows before its own a function looks at; None if that is not known, or if it looks at later ones."""
-    spec, function = window.args.get("spec"), window.this
-    if isinstance(function, exp.Lag):
-        offset = function.args.get("offset")
-        return 1 if offset is None else int(offset.this) if isinstance(offset, exp.Literal) else None
-    if spec is None or spec.args.get("kind") != "ROWS" or spec.args.get("start_side") != "PRECEDING":
-        return None
-    start = spec.args.get("start")
-    ends = spec.args.get("end") == "CURRENT ROW" or spec.args.get("end_side") == "PRECEDING"
-    known = isinstance(start, exp.Literal) and not start.is_string and isinstance(function, exp.AggFunc)
-    return int(start.this) if known and ends else None
-
-
-def stored_of(node: Window) -> list[tuple[str, Node]]:
-    """What helpers can store of the partitions of a window, and the names by which the rule finds it."""
-    backward = looking_backward(node, None)
-    if backward is None:
-        return []
-    found: list[tuple[str, Node]] = []
-    if backward.carried:
-        types = {column.name: column.type for column in node.input.columns}
-        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in backward.by)
-        sums = tuple(total for part in backward.running for total in part.stored)
-        found.append((stored_name(TOTALS, node), Aggregate(node.input, keys, sums)))
-    if backward.first:
-        found.append((stored_name(FIRSTS, node), backward.first_of(node.input).of(node.input)))
-    if backward.rows:
-        found.append((stored_name(LASTS, node), backward.last_of(node.input).of(node.input)))
-    return found
-
-
-def stored_name(kind: str, node: Window) -> str:
-    return " ".join([kind, *(item.column.name for item in node.functions)])
 
 
 def backward_delta(node: Window, backward: Backward, deriving: Deriving) -> Node | None:
@@ -258,6 +74,8 @@ def backward_delta(node: Window, backward: Backward, deriving: Deriving) -> Node
         earlier.append((_FIRST, deriving.step("start", before.firsts(), "the first row before that")))
     if backward.rows:
         earlier.append((_LAST, deriving.step("last", before.lasts(), "the last rows before that")))
+    if backward.near:
+        earlier.append((_NEAR, before.near()))
     carried = None
     if backward.carried:
         carried = deriving.step("before", before.totals(), "what the rows before that amount to")
@@ -294,18 +112,17 @@ def _computed(
 
 
 def _functions(item: Computed, backward: Backward, *, apart: bool) -> list[Computed]:
-    """What is computed for a function: a running value sees the later rows only, a frame of rows not the first one."""
-    carried = backward.carried.get(item.column.name)
-    if carried is not None:
+    """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
+    name = item.column.name
+    if (carried := backward.carried.get(name)) is not None:
         own: list[Expr] = [ref(_PART.name)] if apart else []
         return [
             Computed(Column(part.name, "", item.column.type), _over(item.value, part.function, own))
             for part in carried.parts
         ]
-    parts: list[Expr] = []
-    if item.column.name not in backward.first and backward.first:
-        parts = [exp.EQ(this=ref(_PART.name), expression=exp.Literal.number(_FIRST))]
-    return [Computed(item.column, _over(item.value, item.value.this, parts))]
+    kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
+    seen = exp.In(this=ref(_PART.name), expressions=[exp.Literal.number(part) for part in (kind, _LATER)])
+    return [Computed(item.column, _over(item.value, item.value.this, [seen] if apart else []))]
 
 
 def _over(window: Expr, function: Expr, more: Sequence[Expr]) -> Expr:
@@ -325,7 +142,12 @@ def _first_touched(changed: Node, backward: Backward) -> Node:
         this=exp.Case(ifs=[exp.If(this=is_null, true=exp.Literal.number(1))], default=exp.Literal.number(0))
     )
     keys = tuple(Computed(Column(f"{name}_p", ""), ref(name)) for name in backward.by)
-    return Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
+    start = Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
+    if backward.distance is None:
+        return start
+    back = exp.Add if backward.place.args.get("desc") else exp.Sub
+    reach = back(this=ref(_POSITION.name), expression=backward.distance.copy())
+    return Project(start, (*(Computed(c, ref(c.name)) for c in start.columns), Computed(_FROM, reach)))
 
 
 class _Before:
@@ -384,6 +206,13 @@ class _Before:
         as_they_are = exactly(Join(ANTI, whole, self._late(), self._same("")), self.node.input.columns)
         again = exactly(last.of(self._of_late(self.earlier(self._now()))), self.node.input.columns)
         return UnionAll(as_they_are, again, self.node.input.columns)
+
+    def near(self) -> Node:
+        """The rows before that are in reach of the position."""
+        place = self.backward.place
+        test = exp.LTE if place.args.get("desc") else exp.GTE
+        reach = test(this=ref(place.this.name), expression=ref(_FROM.name))
+        return self._rows(self._now(), exp.And(this=exp.Paren(this=self._strictly_before()), expression=reach))
 
     def _now(self) -> Node:
         return self.deriving.new(self.node.input)
@@ -448,7 +277,7 @@ class _Before:
         return exp.Or(this=before, expression=exp.Paren(this=exp.And(this=only_nulls, expression=known)))
 
 
-def _subtracted(running: _Running) -> Expr:
+def _subtracted(running: Running) -> Expr:
     def rest(name: str) -> Expr:
         after = exp.Coalesce(this=ref(f"{name}_l"), expressions=[exp.Literal.number(0)])
         return exp.Sub(this=ref(name), expression=after)
@@ -458,11 +287,3 @@ def _subtracted(running: _Running) -> Expr:
         return value
     some = exp.GT(this=exp.Paren(this=rest(f"{running.name}_m")), expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=some, true=value)])
-
-
-def _ordering(term: exp.Ordered) -> Ordering:
-    return Ordering(term.this.copy(), bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
-
-
-def _turned(term: Ordering) -> Ordering:
-    return Ordering(term.value, not term.descending, not term.nulls_first)

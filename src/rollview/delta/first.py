@@ -45,6 +45,9 @@ _KEPT, _UPTO, _LEFT = (Column(name, name, _BIGINT) for name in ("__kept", "__upt
 #: The number of a row in its partition, where nobody asks for it.
 _NUMBER = Column("__number", "__number", _BIGINT)
 
+#: The rows of a larger LIMIT are not looked at again at every refresh, but computed before and after.
+_MOST = 100_000
+
 #: So many rows more than are shown of a LIMIT are stored, so that rows may go: as many again, within these bounds.
 _SPARE = 100, 10_000
 
@@ -100,6 +103,8 @@ def first_rows(plan: Node) -> First | None:
         node = node.input
     if isinstance(node, Limit) and node.count:
         needed = node.offset + node.count
+        if needed > _MOST:
+            return None
         most = needed + min(max(needed, _SPARE[0]), _SPARE[1])
         return _made(plan, values, node.input, [], node.order, None, (needed, most, node.offset))
     found = _numbered(node)

@@ -8,8 +8,9 @@ Functions that look only backward do not take the whole partition: see ``backwar
 
 from __future__ import annotations
 
-from rollview.delta.backward import backward_delta, looking_backward
+from rollview.delta.backward import backward_delta
 from rollview.delta.deriving import Deriving
+from rollview.delta.looking import looking_backward
 from rollview.delta.recomputed import recomputed, touched_keys
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Computed, Node, Window

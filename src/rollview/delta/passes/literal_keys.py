@@ -58,7 +58,7 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
             return listed
         parts = list(node.inputs)
         for condition in node.conditions:
-            if isinstance(condition, exp.Or) and node.kind == INNER:
+            if isinstance(condition, exp.Or | exp.GTE | exp.LTE) and node.kind == INNER:
                 _from_position(parts, node.inputs, condition, known)
             if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
                 continue
@@ -128,7 +128,7 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     """``a >= b OR …``, with the values of b at hand: a is at least the least of them, where it is known.
 
     What else may be true: that a is NULL, or that a flag beside b has a value, which then must not occur."""
-    tests = list(condition.flatten())
+    tests = list(condition.flatten()) if isinstance(condition, exp.Or) else [condition]
     ranges = [t for t in tests if isinstance(t, exp.GTE | exp.LTE) and isinstance(t.right, exp.Column)]
     if len(ranges) != 1 or not isinstance(ranges[0].left, exp.Column):
         return
