@@ -105,7 +105,7 @@ def keep(law: Callable[[History, Opened], bool], seed: int, opened: Opened = on_
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_on_some_random_histories(law: Callable[[History, Opened], bool]) -> None:
-    for seed in range(50_000, 50_006):
+    for seed in range(50_000, 50_004):
         keep(law, seed)
 
 

@@ -136,7 +136,7 @@ class _Printer:
     def flat(self, node: Node, output: Sequence[tuple[Expr, str]], *, computed: bool = True) -> exp.Select:
         """Values over an operator's rows, each with its name, as one SELECT with what is below."""
         flat = flattened(node, [value for value, _ in output], computed=computed)
-        named = [exp.alias_(v.copy(), name, quoted=True) for v, (_, name) in zip(flat.values, output, strict=True)]
+        named = [_named(value.copy(), name) for value, (_, name) in zip(flat.values, output, strict=True)]
         source = self.source(flat.source) if flat.read is None else _table(self.relations(flat.read))
         query = exp.Select(expressions=named or [_dummy()]).from_(source, copy=False)
         condition = conjunction([part.copy() for part in flat.conditions])
@@ -325,6 +325,10 @@ class _Printer:
         if node.outer:
             return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
         return query.join(lateral, join_type="CROSS", copy=False)
+
+
+def _named(value: Expr, name: str) -> Expr:
+    return value if value == ref(name) else exp.alias_(value, name, quoted=True)
 
 
 def _hashable(node: Join) -> bool:

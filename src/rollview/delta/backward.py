@@ -93,12 +93,14 @@ def _computed(
 ) -> Node:
     """The functions over the rows from the position on, together with what is known of those before."""
     own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
+    kinds = [kind for kind, _ in earlier]
     if earlier:
-        output = (*node.input.columns, _PART)
+        output = (*node.input.columns, _PART, *map(_seen, kinds))
         for part, few in ((_LATER, rows), *earlier):
-            side = Project(few, (*own, Computed(_PART, exp.Literal.number(part))))
+            flags = (Computed(_seen(kind), exp.Literal.number(int(part in (kind, _LATER)))) for kind in kinds)
+            side = Project(few, (*own, Computed(_PART, exp.Literal.number(part)), *flags))
             rows = side if part == _LATER else UnionAll(rows, side, output)
-    functions = tuple(each for item in node.functions for each in _functions(item, backward, apart=bool(earlier)))
+    functions = tuple(each for item in node.functions for each in _functions(item, backward, kinds))
     found: Node = Window(rows, functions)
     if earlier:
         found = Filter(found, exp.EQ(this=ref(_PART.name), expression=exp.Literal.number(_LATER)))
@@ -111,18 +113,23 @@ def _computed(
     return Project(found, tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns))
 
 
-def _functions(item: Computed, backward: Backward, *, apart: bool) -> list[Computed]:
+def _functions(item: Computed, backward: Backward, kinds: Sequence[int]) -> list[Computed]:
     """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
     name = item.column.name
     if (carried := backward.carried.get(name)) is not None:
-        own: list[Expr] = [ref(_PART.name)] if apart else []
+        own: list[Expr] = [ref(_PART.name)] if kinds else []
         return [
             Computed(Column(part.name, "", item.column.type), _over(item.value, part.function, own))
             for part in carried.parts
         ]
     kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
-    seen = exp.In(this=ref(_PART.name), expressions=[exp.Literal.number(part) for part in (kind, _LATER)])
-    return [Computed(item.column, _over(item.value, item.value.this, [seen] if apart else []))]
+    apart = [ref(_seen(kind).name)] if len(kinds) > 1 else []
+    return [Computed(item.column, _over(item.value, item.value.this, apart))]
+
+
+def _seen(kind: int) -> Column:
+    """Whether functions of a kind see a row."""
+    return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
 
 
 def _over(window: Expr, function: Expr, more: Sequence[Expr]) -> Expr:
