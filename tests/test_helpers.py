@@ -408,3 +408,17 @@ def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
         rv.sql(change)
         for result in rv.refresh_all():
             assert rv.verify(result.view).ok, (result, change)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_window_over_groups_that_a_helper_stores(session: Rollview) -> None:
+    rv = session
+    stock = "SELECT part, sum(qty) AS total FROM line GROUP BY part"
+    rv.create(
+        "v", f"SELECT part, sum(total) OVER (ORDER BY part) AS s, lag(total) OVER (ORDER BY part) AS l FROM ({stock})"
+    )
+    assert len(helpers(rv, "v")) == 1
+    for change in CHANGES:
+        rv.sql(change)
+        rv.refresh("v")
+        assert rv.verify("v").ok, change

@@ -46,8 +46,9 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
 
     plan = _below_root(compiled.plan, lambda part: over(_prepared(part)))
     whole = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
+    own = {groups.table for groups in found}
     wanted = [each for node in _followed(whole).walk() if isinstance(node, Window) for each in _stored(node)]
-    scans = {name: scan(node) for name, node in wanted}
+    scans = {name: scan(node) for name, node in wanted if not _tables(node) & own}  # none over another
     return replace(whole, partitions={name: each for name, each in scans.items() if each is not None})
 
 
