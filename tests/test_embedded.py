@@ -187,6 +187,7 @@ def test_statements_that_change_nothing_make_no_commit(rv: Rollview) -> None:
     assert [str(row[0]) for row in rv.table("t").select("x").collect()] == ["-0.0"]
 
 
+@pytest.mark.slow
 def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         "INSERT INTO {t} SELECT CAST(id AS INT), concat('v', id % 7), map('k', id) FROM range(50)",

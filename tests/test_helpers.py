@@ -224,6 +224,7 @@ def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(sessio
     assert "__rollview" not in str(caught_again.value)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
 def test_conformance_views_with_helpers_follow_the_rounds() -> None:
     shop.need_shop()

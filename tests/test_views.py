@@ -340,6 +340,7 @@ WRITER = """
 """
 
 
+@pytest.mark.slow
 def test_several_processes_write_one_warehouse(rv: Rollview, tmp_path: Path) -> None:
     rv.sql("CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)); INSERT INTO t VALUES (0, 'counter', 0)")
     rv.create("v", "SELECT g, count(*) AS c, sum(n) AS s FROM t GROUP BY g")
