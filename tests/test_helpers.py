@@ -230,7 +230,7 @@ def test_conformance_views_with_helpers_follow_the_rounds() -> None:
     shop.need_shop()
     rv = connect("duckdb:")
     candidates = [view for view in VIEWS if has_inner_groups(view.sql)]
-    found = followed(rv, candidates, 3)
+    found = followed(rv, candidates, 5)
     assert len([view for view in candidates if helpers(rv, view.name)]) >= 8
     for view in candidates:
         judged(view, found[view.name])

@@ -56,10 +56,11 @@ def equal_after_one_refresh(case: History, opened: Opened) -> bool:
 def stored(rv: Rollview) -> Counter[str]:
     """What the view has stored; of a bag, equal rows are one with all their copies. Of a LIMIT, what it shows: how many
     rows are stored beyond these is a matter of history."""
-    if rv.catalog.get("v").layout.feed is None:
+    layout = rv.catalog.get("v").layout
+    if layout.feed is None and layout.kind != "groups":
         return Counter(map(repr, rows_of(rv.table("v"))))
     rows = rv.engine.output(rv.store.read(rv.catalog.state("v"))).fetchall()
-    if rv.catalog.get("v").layout.kind != "bag":
+    if layout.kind != "bag":
         return Counter(map(repr, rows))
     found: Counter[str] = Counter()
     for *row, copies in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, conjunction
+from rollview.plan.nodes import Generate
 
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
@@ -63,3 +64,23 @@ def _without_null(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
 def _array(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
     """Spark collects no NULLs, and of no values an empty array."""
     return exp.Coalesce(this=_without_null(aggregate, value, where), expressions=[exp.Literal.string("{}")])
+
+
+def inner_generator(generator: Expr) -> Expr:
+    """The generator without OUTER, which LATERAL VIEW says itself."""
+    if isinstance(generator, exp.ExplodeOuter):
+        return exp.Explode(this=generator.this.copy())
+    if isinstance(generator, exp.PosexplodeOuter):
+        return exp.Posexplode(this=generator.this.copy())
+    return generator.copy()
+
+
+def unnested(node: Generate) -> list[Expr]:
+    """The generator's columns in a dialect that has UNNEST."""
+    value = node.generator.this
+    names = [column.name for column in node.output]
+    items: list[Expr] = [exp.alias_(exp.Anonymous(this="UNNEST", expressions=[value.copy()]), names[-1], quoted=True)]
+    if len(names) == 2:
+        position = exp.Anonymous(this="GENERATE_SUBSCRIPTS", expressions=[value.copy(), exp.Literal.number(1)])
+        items.insert(0, exp.alias_(exp.Sub(this=position, expression=exp.Literal.number(1)), names[0], quoted=True))
+    return items

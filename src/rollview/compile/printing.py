@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rollview.compile.dialects import in_dialect
+from rollview.compile.dialects import in_dialect, inner_generator, unnested
 from rollview.compile.flattening import flattened
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref
@@ -314,13 +314,13 @@ class _Printer:
         names = [exp.to_identifier(c.name, quoted=True) for c in node.output]
         alias = exp.to_identifier(f"g_{node.output[0].name}", quoted=True)
         if self.dialect == "spark":
-            plain = _inner_generator(node.generator)
+            plain = inner_generator(node.generator)
             query.append(
                 "laterals",
                 exp.Lateral(this=plain, view=True, outer=node.outer, alias=exp.TableAlias(this=alias, columns=names)),
             )
             return query
-        inner = exp.Select(expressions=_unnested(node)).subquery(alias, copy=False)
+        inner = exp.Select(expressions=unnested(node)).subquery(alias, copy=False)
         lateral = exp.Lateral(this=inner.this.subquery(copy=False), alias=exp.TableAlias(this=alias))
         if node.outer:
             return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
@@ -328,6 +328,7 @@ class _Printer:
 
 
 def _named(value: Expr, name: str) -> Expr:
+    """The value under a name. A column that has it gets no alias: over one, Spark's optimizer may trip in a union."""
     return value if value == ref(name) else exp.alias_(value, name, quoted=True)
 
 
@@ -357,26 +358,6 @@ def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:
             return None
         found.append((part.left, part.right))
     return found or None
-
-
-def _inner_generator(generator: Expr) -> Expr:
-    """The generator without OUTER, which LATERAL VIEW says itself."""
-    if isinstance(generator, exp.ExplodeOuter):
-        return exp.Explode(this=generator.this.copy())
-    if isinstance(generator, exp.PosexplodeOuter):
-        return exp.Posexplode(this=generator.this.copy())
-    return generator.copy()
-
-
-def _unnested(node: Generate) -> list[Expr]:
-    """The generator's columns in a dialect that has UNNEST."""
-    value = node.generator.this
-    names = [column.name for column in node.output]
-    items: list[Expr] = [exp.alias_(exp.Anonymous(this="UNNEST", expressions=[value.copy()]), names[-1], quoted=True)]
-    if len(names) == 2:
-        position = exp.Anonymous(this="GENERATE_SUBSCRIPTS", expressions=[value.copy(), exp.Literal.number(1)])
-        items.insert(0, exp.alias_(exp.Sub(this=position, expression=exp.Literal.number(1)), names[0], quoted=True))
-    return items
 
 
 def _is_recursive(node: Node) -> bool:

@@ -76,11 +76,9 @@ class First:
         if self.limit:
             return Limit(rows, self.order, self.most)
         number = self.number or _NUMBER
+        numbered = Window(rows, (Computed(number, self.over(exp.RowNumber())),))
         enough = exp.LTE(this=ref(number.name), expression=exp.Literal.number(self.most))
-        return exactly(Filter(self._numbered(rows, number), enough), self.columns)
-
-    def _numbered(self, rows: Node, number: Column) -> Node:
-        return Window(rows, (Computed(number, self.over(exp.RowNumber())),))
+        return exactly(Filter(numbered, enough), self.columns)
 
     def over(self, function: Expr, spec: Expr | None = None) -> Expr:
         """A window function in the order, over each partition."""
