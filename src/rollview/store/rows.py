@@ -174,11 +174,16 @@ def differs(schema: StructType, columns: Sequence[str], old: str, new: str) -> s
     return "(" + " OR ".join(tests) + ")"
 
 
-def merge_source(source: DataFrame, schema: StructType, table: str) -> DataFrame:
-    """The rows of a merge with all of the table's columns and the flag that deletes."""
+def check_source(source: DataFrame, schema: StructType, table: str) -> None:
+    """Raises unless the rows of a merge have all of the table's columns."""
     names = [column_named(schema, name, table) for name in source.columns if name != DELETE_FLAG]
     if missing := [name for name in schema.names if name not in names]:
         raise SqlError(f"The rows to merge into {table} lack {', '.join(missing)}")
+
+
+def merge_source(source: DataFrame, schema: StructType, table: str) -> DataFrame:
+    """The rows of a merge with the flag that deletes."""
+    check_source(source, schema, table)
     if DELETE_FLAG in source.columns:
         return source
     return source.selectExpr("*", f"false AS {DELETE_FLAG}")

@@ -13,7 +13,7 @@ from rollview.parse.names import Name, quote
 from rollview.parse.table_statements import Assignments, Delete, Insert, Merge, Update, When
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
 from rollview.store.protocol import DELETE, DELETE_FLAG, INSERT
-from rollview.store.rows import aligned, check_assignable, column_named, differs, merge_source, sql_type, store_cast
+from rollview.store.rows import aligned, check_assignable, check_source, column_named, differs, sql_type, store_cast
 
 _SOURCE = "__rv_source"
 
@@ -96,6 +96,7 @@ def upsert_edits(
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL.
 
     The source is computed twice if the table is ``large``: it should be at hand."""
+    check_source(source, schema, table)
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
     condition += f" AND s.{DELETE_FLAG}" if adding else ""
@@ -112,17 +113,19 @@ def upsert_edits(
         f"CASE WHEN {goes} THEN CASE WHEN t.{FILE} IS NOT NULL THEN '{DELETE}' END "
         f"WHEN t.{FILE} IS NULL THEN '{INSERT}' ELSE '{UPDATE}' END AS {KIND}"
     )
-    match = verbatim(condition)
-    # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
-    met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {{s}} AS s ON {match})" if large else "{t}"
-    joined = sql_over(
-        rows.sparkSession,
-        f"{verbatim(picked)} FROM {met} AS t RIGHT JOIN {{s}} AS s ON {match}",
-        t=rows,
-        s=merge_source(source, schema, table),
-    )
     changing = f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}"
-    return joined.where(changing).where(f"{KIND} IS NOT NULL")
+    match = verbatim(condition)
+    given = "{s}" if DELETE_FLAG in source.columns else f"(SELECT *, false AS {DELETE_FLAG} FROM {{s}})"
+    # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
+    met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {given} AS s ON {match})" if large else "{t}"
+    # in one statement: Spark goes through the whole plan of the source for every call that adds to it
+    return sql_over(
+        rows.sparkSession,
+        f"SELECT * FROM ({verbatim(picked)} FROM {met} AS t RIGHT JOIN {given} AS s ON {match}) "
+        f"WHERE {KIND} IS NOT NULL AND ({verbatim(changing)})",
+        t=rows,
+        s=source,
+    )
 
 
 def _values(assignments: Assignments, schema: StructType, table: str, alias: str) -> dict[str, str]:
