@@ -168,14 +168,16 @@ class Deriving:
 
     def keys(self, delta: Node, values: Sequence[Expr]) -> Keys:
         """The distinct values of some expressions over a delta."""
-        columns = []
-        for value in values:
-            self._numbers += 1
-            name = f"k{self._numbers}"
-            columns.append(Computed(Column(name, name, value.type or UNKNOWN), value.copy()))
+        named = zip(self.fresh(len(values)), values, strict=True)
+        columns = [Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in named]
         plan = Distinct(Project(delta, tuple(columns)))
         pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
         return Keys(plan, pairs)
+
+    def fresh(self, number: int) -> list[str]:
+        """So many names of keys that nothing has yet."""
+        self._numbers += number
+        return [f"k{self._numbers - number + 1 + i}" for i in range(number)]
 
     def there(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
         """Restricts the columns ``on`` to the values of ``names`` in some rows. Without columns, all is left if there

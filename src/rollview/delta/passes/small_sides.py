@@ -25,7 +25,8 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool]) -> Node:
         table = _table(node.right)
         if table is not None and is_small(table):
             return replace(node, small="right")
-        at_hand = [part for part in node.left.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
+        side = node.left if node.small == "left" else node.right
+        at_hand = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
         return None if all(is_small(scan) for scan in at_hand) else replace(node, small=None)
 
     return apply_rule(plan, rule)
