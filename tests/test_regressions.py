@@ -233,3 +233,55 @@ def test_rows_that_come_and_go_between_two_refreshes_make_no_group() -> None:
     rv.sql("DELETE FROM w; DELETE FROM x")
     refreshed(rv, "aggregate_merge")
     assert rows(rv.engine.output(rv.store.read(rv.catalog.state("v")))) == []
+
+
+def test_a_value_that_equals_several_keys_of_another_type() -> None:
+    """2^53 and 2^53 + 1 are one value as a float: while one of them is there, the row has a match."""
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE l (id INT, x DOUBLE, PRIMARY KEY (id)); INSERT INTO l VALUES (1, 9007199254740992), (2, 7)")
+    rv.sql("CREATE TABLE r (y BIGINT, n INT); INSERT INTO r VALUES (7, 1)")
+    rv.create("there", "SELECT id FROM l LEFT SEMI JOIN r ON x = y")
+    rv.create("missing", "SELECT id FROM l LEFT ANTI JOIN r ON x = y")
+    for change in (
+        "INSERT INTO r VALUES (9007199254740992, 1), (9007199254740993, 2)",
+        "DELETE FROM r WHERE n = 2",
+        "DELETE FROM r WHERE y > 7",
+    ):
+        rv.sql(change)
+        refreshed(rv, "append", "row_delta")
+
+
+def test_semi_and_anti_joins_whose_both_sides_change(session: Rollview) -> None:
+    """Keys that come, go, or do both; a left row that comes with its key, without it, or with NULL."""
+    rv = session
+    rv.sql("CREATE TABLE l (id INT, a INT, b INT, PRIMARY KEY (id)); CREATE TABLE r (a INT, b INT, n INT)")
+    rv.sql(
+        "INSERT INTO l VALUES (1, 1, 1), (2, 2, NULL), (3, 3, 3), (4, NULL, 4); INSERT INTO r VALUES (1, 1, 5), (NULL, 4, 5)"
+    )
+    for name, kind in (("there", "SEMI"), ("missing", "ANTI")):
+        rv.create(name, f"SELECT id, l.a FROM l LEFT {kind} JOIN r ON l.a = r.a AND l.b = r.b AND r.n > 3")
+    for change in (
+        "INSERT INTO l VALUES (5, 5, 5), (6, NULL, NULL), (7, 1, 1); INSERT INTO r VALUES (3, 3, 4), (5, 5, 1), (1, 1, 9)",
+        "UPDATE r SET n = n + 1; DELETE FROM l WHERE id = 3",
+        "UPDATE l SET b = 1 WHERE id = 2; DELETE FROM r WHERE a = 1; INSERT INTO r VALUES (2, 1, 4)",
+        "DELETE FROM r; INSERT INTO l VALUES (8, 8, 8)",
+    ):
+        rv.sql(change)
+        refreshed(rv, "append", "row_delta")
+
+
+def test_a_subquery_in_a_condition_below_a_union(rv: Rollview) -> None:
+    """Spark's optimizer looks for the subquery's columns in a union around it when it infers conditions, and fails."""
+    rv.sql(
+        "CREATE TABLE u (a INT, b INT); INSERT INTO u VALUES (1, 4), (NULL, 0), (3, 4), (1, 4), (NULL, 3), (3, NULL)"
+    )
+    rv.sql("CREATE TABLE r (k INT, PRIMARY KEY (k)); INSERT INTO r VALUES (2), (1)")
+    rv.sql("CREATE TABLE x (b INT, s STRING); INSERT INTO x VALUES (4, 'p'), (NULL, 'r'), (3, NULL), (1, 'r')")
+    rv.create(
+        "v",
+        "SELECT rank() OVER (PARTITION BY 1 ORDER BY u.b) AS place FROM u JOIN u w ON u.a = w.b WHERE w.a > u.b OR NOT EXISTS "
+        "(SELECT 1 FROM u z LEFT JOIN r ON z.b = r.k JOIN x ON r.k = x.b WHERE w.a <=> z.a)",
+    )
+    rv.sql("UPDATE u SET a = 1 WHERE a >= 2")
+    refreshed(rv, "partition_recompute")
+    assert rv.spark.conf.get("spark.sql.constraintPropagation.enabled") == "true"

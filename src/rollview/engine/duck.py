@@ -92,6 +92,9 @@ class DuckEngine:
     def result_settings(self) -> Mapping[str, str]:
         return {}
 
+    def planning_settings(self, plan: Node) -> Mapping[str, str]:
+        return {}
+
     def has_settings(self, values: Mapping[str, str]) -> bool:
         return True
 

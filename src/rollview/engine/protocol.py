@@ -68,6 +68,9 @@ class Engine(Protocol):
     def result_settings(self) -> Mapping[str, str]:
         """The settings of the session that change what a query returns."""
 
+    def planning_settings(self, plan: Node) -> Mapping[str, str]:
+        """The settings that the engine needs to plan what is computed for a view."""
+
     def has_settings(self, values: Mapping[str, str]) -> bool:
         """Whether the session has these settings now."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -17,6 +18,7 @@ from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
     ColumnNotFound,
+    InternalError,
     Place,
     RollviewError,
     SqlError,
@@ -26,7 +28,7 @@ from rollview.errors import (
 )
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.references import Reference, references, substitute
-from rollview.plan.nodes import Node, Scan
+from rollview.plan.nodes import MARK, SINGLE, Join, Node, Scan
 
 
 @contextlib.contextmanager
@@ -87,6 +89,8 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
         yield
     except PySparkException as error:
         raise translate(error, sql, names()) from error
+    except Py4JJavaError as error:
+        raise InternalError("Spark failed while it planned or ran a statement", why=_cause(error)) from error
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
@@ -118,6 +122,14 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
         todo = "put the name into backticks" if "IDENTIFIER" in condition else ""
         return SqlSyntaxError("Spark cannot read this SQL", where=place, why=message, todo=todo)
     return SqlError("Spark refuses this statement", where=place, why=message)
+
+
+def _cause(error: Py4JJavaError) -> str:
+    """What Java says was the first cause."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return str(cause.toString()).split("\n")[0]
 
 
 def _listing(names: Iterable[str]) -> str:
@@ -211,6 +223,11 @@ class SparkEngine:
 
     def result_settings(self) -> Mapping[str, str]:
         return {name: self.spark.conf.get(name, default) or default for name, default in _RESULT_SETTINGS.items()}
+
+    def planning_settings(self, plan: Node) -> Mapping[str, str]:
+        # Spark looks for the columns of a subquery among those of a union around it when it infers conditions
+        asking = any(isinstance(node, Join) and node.kind in (MARK, SINGLE) for node in plan.walk())
+        return {"spark.sql.constraintPropagation.enabled": "false"} if asking else {}
 
     def has_settings(self, values: Mapping[str, str]) -> bool:
         return all(self.spark.conf.get(name, None) == value for name, value in values.items())

@@ -65,7 +65,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
                 todo="drop the views that read it first",
             )
         before = catalog.reflected(old) if old is not None else None
-        view, commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
+        with catalog.engine.settings(view.settings):
+            view, commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
     if old is not None:
         drop_helpers(catalog, old.helpers)
     publish(catalog, view)

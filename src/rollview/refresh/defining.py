@@ -129,6 +129,7 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
     view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
     compiled, reason = compiled_plan(view)
     if compiled is not None:
+        view = replace(view, settings={**view.settings, **engine.planning_settings(compiled.keyed.plan)})
         made = _with_state(catalog, view, compiled, vector)
         if made is not None:
             state, rows, types = made

@@ -18,6 +18,7 @@ from rollview.engine.protocol import Kept
 from rollview.errors import (
     ColumnNotFound,
     Conflict,
+    InternalError,
     InUse,
     NotIncremental,
     SchemaChanged,
@@ -116,6 +117,12 @@ def _refreshed(
             return _followed(catalog, view, before, target)
         except VersionGone:
             reason = "history_gone"
+        except InternalError as error:
+            raise InternalError(
+                f"{view.title} could not be refreshed incrementally; it is as it was",
+                why=error.why or str(error),
+                todo=f"REFRESH MATERIALIZED VIEW {quote(view.title)} FULL recomputes it; please report the query",
+            ) from error
     if view.policy is Policy.STRICT and not full:
         raise NotIncremental(
             f"{view.title} cannot be refreshed incrementally now",
