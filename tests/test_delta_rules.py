@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 import duck
 import generate
@@ -21,10 +22,12 @@ from rollview.compile.state import added_up, window_types
 from rollview.compile.view import compile_view
 from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
 from rollview.delta.passes import PASSES, Pass, improved
+from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.preparing import prepared
 from rollview.delta.weights import WEIGHT
 from rollview.engine.duck import DuckEngine, DuckFrame
-from rollview.plan.nodes import Node, Scan, show_plan
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import INNER, Column, Filter, Join, Node, Scan, show_plan
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -146,6 +149,18 @@ def test_windows_that_look_backward_do_not_read_their_partitions_twice() -> None
     deriving = Deriving(["r"], {}, {"t1_total": "bigint"} | {c.name: "bigint" for c in plan.columns})
     deriving.delta(plan)
     assert [step.name.split("_")[1] for step in deriving.steps] == ["first", "before", "partitions"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed"), [("bigint", True), ("decimal(10, 2)", True), ("string", False), ("date", False)]
+)
+def test_keys_are_listed_for_columns_of_their_own_type(kind: str, listed: bool) -> None:
+    """Spark compares a string with a list of numbers as strings, with a column of numbers as numbers."""
+    key, other = Column("a", "a", exp.DataType.build("int")), Column("b", "b", exp.DataType.build(kind))
+    change = Scan("r", (key, WEIGHT), ("a", "__w"), version=CHANGE)
+    join = Join(INNER, change, Scan("w", (other,), ("b",), version=NEW), exp.EQ(this=ref("a"), expression=ref("b")))
+    found = literal_keys(join, lambda scan, column: [1, 2])
+    assert [node.details for node in found.walk() if isinstance(node, Filter)] == (["b IN (1, 2)"] if listed else [])
 
 
 @pytest.mark.slow

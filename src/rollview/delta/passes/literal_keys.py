@@ -2,8 +2,9 @@
 
 Before: ``join inner a = b (scan orders change, scan items new)``, when the changes hold a ∈ {3, 7}.
 After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan items new)``.
-Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not where the
-values are not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
+Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not for a
+column of another type, which an engine compares with a list in another way than with a column, not where the values are
+not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
 each new literal anew. Of no keys at all nothing is read. A restriction to listed keys says no more than the list does,
 and is replaced by it; so is one that only saves reading, by a list for each of its columns.
 """
@@ -11,7 +12,7 @@ and is replaced by it; so is one that only saves reading, by a list for each of 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -24,6 +25,7 @@ from rollview.plan.nodes import (
     FULL,
     INNER,
     SEMI,
+    UNKNOWN,
     Aggregate,
     Distinct,
     Filter,
@@ -41,6 +43,16 @@ Known = Callable[[Scan, str], Sequence[object] | None]
 
 #: The least and the greatest value of a column of a table, if they are known.
 Bounds = Callable[[Scan, str], tuple[Any, Any] | None]
+
+_Type = exp.DataType.Type
+
+#: The types of columns with which a value is compared as it is.
+_TYPES: dict[type, Collection[exp.DType]] = {
+    int: {*exp.DataType.INTEGER_TYPES, _Type.DECIMAL},
+    str: exp.DataType.TEXT_TYPES,
+    datetime.date: {_Type.DATE},
+    datetime.datetime: exp.DataType.TEMPORAL_TYPES - {_Type.DATE},
+}
 
 #: So many keys are listed; of more, the range is given.
 _LISTED = 200
@@ -92,7 +104,7 @@ def _listed(node: Join, known: Known) -> Node | None:
         if not isinstance(value, exp.Column) or values is None or len(values) > _LISTED:
             return None
         test = predicate(value.name, values, strict=False)
-        if test is None:
+        if test is None or not _of_type(node.left, value.name, values):
             return None
         tests.append(test)
     found = conjunction(tests)
@@ -119,6 +131,8 @@ def _narrow(
     values = _values(giver, mine, known)
     if values is None or _values(inputs[place], theirs, known) is not None:
         return
+    if not _of_type(inputs[place], theirs, values):
+        return
     test = predicate(theirs, values, strict)
     if test is not None and not (len(values) > _LISTED and _as_wide(inputs[place], theirs, values, bounds)):
         parts[place] = Filter(parts[place], test)
@@ -139,6 +153,8 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     there = [value for value in values or () if value is not None]
     if giver is None or place is None or not there or not all(_literal(value) for value in there):
         return
+    if not _of_type(inputs[place], column.name, there):
+        return
     bound = (min if isinstance(ranges[0], exp.GTE) else max)(there)  # type: ignore[type-var]
     kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=_written(bound))]
     for test in tests:
@@ -151,6 +167,14 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
         elif test is not ranges[0]:
             return
     parts[place] = Filter(parts[place], exp.or_(*kept))
+
+
+def _of_type(node: Node, name: str, values: Sequence[object]) -> bool:
+    """Whether values are of a column's own type, as far as it is known."""
+    kind = next(column.type for column in node.columns if column.name == name)
+    if kind.this == UNKNOWN.this:
+        return True
+    return all(kind.this in _TYPES.get(type(value), ()) for value in values if value is not None)
 
 
 def _literal(value: object) -> bool:
