@@ -86,7 +86,7 @@ class Deriving:
         self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
-        self._forms: list[tuple[Node, Step]] = []
+        self._shapes: list[list[str]] = []
         self._numbers = 0
 
     def old(self, plan: Node) -> Node:
@@ -146,14 +146,14 @@ class Deriving:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
-        shape = form(plan)
-        for known, step in self._forms:
-            if known == shape:
+        shape = [node.title for node in plan.walk()]
+        for known, step in zip(self._shapes, self.steps, strict=True):
+            if known == shape and form(step.plan) == form(plan):
                 scan = _step_scan(step)
                 pairs = zip(plan.columns, scan.output, strict=True)
                 return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
         self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what))
-        self._forms.append((shape, self.steps[-1]))
+        self._shapes.append(shape)
         return _step_scan(self.steps[-1])
 
     def settle(self, *plans: Node) -> None:

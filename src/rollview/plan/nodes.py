@@ -6,7 +6,7 @@ A column's name is unique in its plan, so a join needs no qualifiers, and a part
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -52,12 +52,12 @@ class Node:
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        return tuple(value for field in fields(self) if isinstance(value := getattr(self, field.name), Node))
+        return tuple(value for name in self.__dataclass_fields__ if isinstance(value := getattr(self, name), Node))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same operator over other inputs."""
         given = iter(inputs)
-        changed = {f.name: next(given) for f in fields(self) if isinstance(getattr(self, f.name), Node)}
+        changed = {name: next(given) for name in self.__dataclass_fields__ if isinstance(getattr(self, name), Node)}
         return replace(self, **changed) if changed else self
 
     @property
