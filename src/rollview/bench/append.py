@@ -6,18 +6,14 @@ should be what came, whatever is there.
 
 from __future__ import annotations
 
-import shutil
-import statistics
-import tempfile
 from pathlib import Path
 
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED, Counting, Rows, compared
-from rollview.errors import InternalError
-from rollview.session import connect
+from rollview.bench.rows import COMPARED
+from rollview.bench.turns import MEASURED, WARM_UP, measure
+from rollview.session import Rollview
 
 READINGS, DEVICES, PART = 2_000_000, 1_000, 0.001
-WARM_UP, MEASURED = 2, 3
 
 _EACH, _ALL = "(PARTITION BY device ORDER BY at, id)", "(ORDER BY at, id)"
 VIEWS = {
@@ -45,38 +41,15 @@ def _rows(first: int, count: int) -> str:
 
 
 def run(scale: float = 1.0) -> Report:
-    folder = Path(tempfile.mkdtemp(prefix="rollview-append-"))
     there, more = round(READINGS * scale), max(1, round(READINGS * scale * PART))
-    measured: dict[str, list[tuple[str, float, float, int]]] = {name: [] for name in VIEWS}
-    try:
-        counting = Counting(folder / "log")
-        rv = connect(folder / "warehouse", spark=counting.spark)
+
+    def load(rv: Rollview, _: Path) -> None:
         rv.store.create("reading", rv.spark.sql(_rows(0, there)), key=["id"])
-        views = {name: f"v{i}" for i, name in enumerate(VIEWS)}
-        for name, view in views.items():
-            rv.create(view, VIEWS[name])
-            rv.create(f"{view}_full", VIEWS[name], policy="FULL")
-        for turn in range(WARM_UP + MEASURED):
-            rv.sql(f"INSERT INTO reading {_rows(there, more)}")
-            there += more
-            for name, view in views.items():
-                with counting.label(f"{name} refresh {turn}"):
-                    done = rv.refresh(view)
-                with counting.label(f"{name} recompute {turn}"):
-                    again = rv.refresh(f"{view}_full", full=True)
-                measured[name].append((done.strategy, done.seconds, again.seconds, done.rows_written))
-        for name, view in views.items():
-            if not rv.verify(view).ok:
-                raise InternalError(f"{name} differs from its query")
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    rows = []
-    for name, turns in measured.items():
-        last = WARM_UP + MEASURED - 1
-        a, b = counted.get(f"{name} refresh {last}", Rows()), counted.get(f"{name} recompute {last}", Rows())
-        seconds = statistics.median(turn[1] for turn in turns[WARM_UP:])
-        whole = statistics.median(turn[2] for turn in turns[WARM_UP:])
-        rows.append([name, *compared(turns[-1][0], seconds, whole, a, b, turns[-1][3])])
-    title = f"{more:,} rows after {there - more:,}, later than all of them, embedded store"
-    return Report(title, ["view", *COMPARED], rows)
+
+    def change(rv: Rollview, turn: int) -> None:
+        rv.sql(f"INSERT INTO reading {_rows(there + (turn - 1) * more, more)}")
+
+    lines = [found.line for found in measure("append", VIEWS, load, change)]
+    before = there + (WARM_UP + MEASURED - 1) * more
+    title = f"{more:,} rows after {before:,}, later than all of them, embedded store"
+    return Report(title, ["view", *COMPARED], lines)

@@ -1,31 +1,23 @@
-"""TPC-H as 22 views: 0.1 % of the orders and their lines replaced, refreshed against recomputed, in one session.
-
-Two changes warm both ways up, three are measured. What is recomputed is a second view of the same query, made to be:
-it has no helpers to keep. Every view is compared with its query at the end.
-"""
+"""TPC-H as 22 views: 0.1 % of the orders and their lines replaced, refreshed against recomputed, in one session."""
 
 from __future__ import annotations
 
-import math
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED, Counting, Rows, compared
+from rollview.bench.rows import COMPARED
 from rollview.bench.tpch import TABLES, queries
-from rollview.errors import InternalError, UserError
+from rollview.bench.turns import measure
+from rollview.errors import UserError
 from rollview.refresh.results import NO_OP
-from rollview.session import Rollview, connect
+from rollview.session import Rollview
 
 #: Of every so many orders, one goes and one comes.
 PART = 1000
-
-#: Changes that warm both ways up, and changes of whose times the median is taken.
-WARM_UP, MEASURED = 2, 3
 
 
 def make_data(folder: Path, scale: float) -> None:
@@ -69,50 +61,20 @@ def replace_orders(rv: Rollview, scale: float, turn: int, *, spread: bool = Fals
 
 
 def run(scale: float = 1.0, spread: bool = False) -> Report:
-    folder = Path(tempfile.mkdtemp(prefix="rollview-tpch-"))
-    try:
+    def load_tables(rv: Rollview, folder: Path) -> None:
         make_data(folder / "data", scale)
-        counting = Counting(folder / "log")
-        rv = connect(folder / "warehouse", spark=counting.spark)
         load(rv, folder / "data")
-        views = queries()
-        for name, sql in views.items():
-            rv.create(name, sql)
-            rv.create(f"{name}_full", sql, policy="FULL")
-        measured: dict[str, list[tuple[str, float, float, int]]] = {name: [] for name in views}
-        for turn in range(1, 1 + WARM_UP + MEASURED):
-            replace_orders(rv, scale, turn, spread=spread)
-            for name in views:
-                with counting.label(f"{name} refresh {turn}"):
-                    done = rv.refresh(name)
-                with counting.label(f"{name} recompute {turn}"):
-                    again = rv.refresh(f"{name}_full", full=True)
-                measured[name].append((done.strategy, done.seconds, again.seconds, done.rows_written))
-        replace_orders(rv, scale, 1 + WARM_UP + MEASURED, spread=spread)
-        for name in views:
-            done = rv.refresh(name)
-            if not rv.verify(name).ok:
-                raise InternalError(f"{name} differs from its query after a refresh by {done.strategy}")
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    last = WARM_UP + MEASURED
-    rows = []
-    ratios = []
-    for name, turns in measured.items():
-        a = counted.get(f"{name} refresh {last}", Rows())
-        b = counted.get(f"{name} recompute {last}", Rows())
-        strategy = turns[-1][0]
-        seconds = statistics.median(turn[1] for turn in turns[WARM_UP:])
-        whole = statistics.median(turn[2] for turn in turns[WARM_UP:])
-        ratios.append((strategy, whole / seconds))
-        rows.append([name, *compared(strategy, seconds, whole, a, b, turns[-1][3])])
+
+    def change(rv: Rollview, turn: int) -> None:
+        replace_orders(rv, scale, turn, spread=spread)
+
+    found = measure("tpch", queries(), load_tables, change)
+    rows = [each.line for each in found]
     for title, picked in (
-        ("geometric mean", [ratio for _, ratio in ratios]),
-        ("of those that changed", [ratio for strategy, ratio in ratios if strategy != NO_OP]),
+        ("geometric mean", [each.ratio for each in found]),
+        ("of those that changed", [each.ratio for each in found if each.strategy != NO_OP]),
     ):
-        mean = math.exp(sum(map(math.log, picked)) / len(picked))
-        rows.append([title, "", "", "", round(mean, 2), "", "", "", "", ""])
+        rows.append([title, "", "", "", round(statistics.geometric_mean(picked), 2), "", "", "", "", ""])
     how = "anywhere" if spread else "of a range of keys"
     return Report(
         f"TPC-H at scale {scale:g}, 1 of {PART} orders {how} replaced, embedded store", ["view", *COMPARED], rows

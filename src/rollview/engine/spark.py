@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -89,8 +88,11 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
         yield
     except PySparkException as error:
         raise translate(error, sql, names()) from error
-    except Py4JJavaError as error:
-        raise InternalError("Spark failed while it planned or ran a statement", why=_cause(error)) from error
+    except Exception as error:
+        java = getattr(error, "java_exception", None)  # of a session that is not Connect
+        if java is None:
+            raise
+        raise InternalError("Spark failed while it planned or ran a statement", why=_first_cause(java)) from error
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
@@ -124,12 +126,11 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
     return SqlError("Spark refuses this statement", where=place, why=message)
 
 
-def _cause(error: Py4JJavaError) -> str:
-    """What Java says was the first cause."""
-    cause = error.java_exception
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    return str(cause.toString()).split("\n")[0]
+def _first_cause(thrown: Any) -> str:
+    """What Java says was the first cause of what it threw."""
+    while thrown.getCause() is not None:
+        thrown = thrown.getCause()
+    return str(thrown.toString()).split("\n")[0]
 
 
 def _listing(names: Iterable[str]) -> str:
