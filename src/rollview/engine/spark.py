@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -177,6 +178,12 @@ _RESULT_SETTINGS = {
 #: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
 LOCAL_ROWS = 100_000
 
+#: Up to so many rows of these become part of Spark's plans.
+_PLANNED_ROWS = 2_000
+
+#: Refreshes side by side change that setting one after the other.
+_OUTSIDE = threading.Lock()
+
 
 class SparkEngine:
     """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a Spark session."""
@@ -252,8 +259,11 @@ class SparkEngine:
         return self._local(rows, schema)
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
-        # in one part: then nothing needs to be exchanged to group them
-        frame = self.spark.createDataFrame(rows, schema=schema).coalesce(1)
+        # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside
+        outside = {"spark.sql.execution.arrow.localRelationThreshold": "0"} if rows.num_rows > _PLANNED_ROWS else {}
+        with _OUTSIDE, settings(self.spark, outside):
+            made = self.spark.createDataFrame(rows, schema=schema)
+        frame = made.coalesce(1)  # in one part: then nothing needs to be exchanged to group them
         return Kept(frame.hint("broadcast"), rows.num_rows, rows)
 
     def forget(self, kept: Iterable[Kept]) -> None:
