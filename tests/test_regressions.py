@@ -18,6 +18,12 @@ def session(request: pytest.FixtureRequest) -> Rollview:
     return connect("duckdb:") if request.param == "duckdb" else request.getfixturevalue("rv")
 
 
+#: On DuckDB in every run, on Spark in the slow half.
+BOTH_ENGINES = pytest.mark.parametrize(
+    "session", ["duckdb", pytest.param("embedded", marks=pytest.mark.slow)], indirect=True
+)
+
+
 def refreshed(rv: Rollview, *expected: str) -> None:
     """Refreshes all views; each must equal its query and have taken a strategy that is expected, never a full one."""
     for result in rv.refresh_all():
@@ -25,6 +31,7 @@ def refreshed(rv: Rollview, *expected: str) -> None:
         assert rv.verify(result.view).ok, result
 
 
+@BOTH_ENGINES
 def test_a_group_emptied_by_two_deletes_comes_back(session: Rollview) -> None:
     rv = session
     rv.sql(
@@ -39,6 +46,7 @@ def test_a_group_emptied_by_two_deletes_comes_back(session: Rollview) -> None:
     refreshed(rv, "aggregate_merge", "group_recompute")
 
 
+@BOTH_ENGINES
 def test_a_mean_over_a_group_that_becomes_all_null_and_a_maximum_that_goes(session: Rollview) -> None:
     rv = session
     rv.sql(
@@ -68,6 +76,7 @@ def test_nan_and_infinity_leave_a_sum_again(session: Rollview) -> None:
         refreshed(rv, "group_recompute")
 
 
+@BOTH_ENGINES
 def test_a_delete_and_an_insert_of_one_key_and_two_changes_of_one_row(session: Rollview) -> None:
     rv = session
     rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
@@ -82,6 +91,7 @@ def test_a_delete_and_an_insert_of_one_key_and_two_changes_of_one_row(session: R
     assert [result.strategy for result in rv.refresh_all()] == ["no_op"] * 3
 
 
+@BOTH_ENGINES
 def test_a_self_join_whose_both_sides_change_and_an_outer_join_over_a_bag(session: Rollview) -> None:
     rv = session
     rv.sql("CREATE TABLE t (id INT, boss INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, NULL), (2, 1), (3, 1)")
@@ -98,6 +108,7 @@ def test_a_self_join_whose_both_sides_change_and_an_outer_join_over_a_bag(sessio
         refreshed(rv, "row_delta", "append")
 
 
+@BOTH_ENGINES
 def test_not_in_a_list_that_gets_a_null(session: Rollview) -> None:
     rv = session
     rv.sql(
@@ -252,6 +263,7 @@ def test_a_value_that_equals_several_keys_of_another_type() -> None:
         refreshed(rv, "append", "row_delta")
 
 
+@BOTH_ENGINES
 def test_semi_and_anti_joins_whose_both_sides_change(session: Rollview) -> None:
     """Keys that come, go, or do both; a left row that comes with its key, without it, or with NULL."""
     rv = session
