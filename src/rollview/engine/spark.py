@@ -181,7 +181,7 @@ LOCAL_ROWS = 100_000
 #: Up to so many rows of these become part of Spark's plans.
 _PLANNED_ROWS = 2_000
 
-#: Refreshes side by side change that setting one after the other.
+#: Held while the session is set to keep rows outside: refreshes side by side would undo each other's setting.
 _OUTSIDE = threading.Lock()
 
 
