@@ -4,6 +4,8 @@ Before: ``join (part, aggregate by l_partkey [avg(l_quantity)] over lineitem)``.
 After: ``join (part, scan helper)``, and the helper is the aggregate, for the parts that the join can find.
 A change of lineitem is then added to the helper's groups, and what changed there goes on into the view: neither reads
 the lines of the touched parts again. The aggregate at the root needs no helper: its groups are what the view stores.
+A semi or anti join seeks keys in its right side; a helper stores which there are: so a changed row of the right side is
+one more, or one less, of its key, and only keys that come or go are looked for in the left.
 A window that looks backward has helpers with what its partitions amount to, and with their first and last rows: see
 ``delta/looking``.
 """
@@ -20,9 +22,10 @@ from rollview.delta.eager import grouped_first
 from rollview.delta.first import first_rows
 from rollview.delta.focus import focused
 from rollview.delta.looking import stored_of
+from rollview.delta.turning import sought_keys
 from rollview.delta.window import one_by_one_partitioning
 from rollview.keys import with_key
-from rollview.plan.nodes import Aggregate, Filter, Limit, Node, Project, Scan, Window
+from rollview.plan.nodes import Aggregate, Filter, Join, Limit, Node, Project, Scan, Window
 from rollview.plan.normalising import apply_rule
 
 #: The name of the helper for an aggregate, or for the first rows of partitions; None if there is none.
@@ -37,7 +40,18 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
         if isinstance(node, Aggregate) and node.keys and node.sets is None and (groups := scan(node)) is not None:
             found.append(groups)
             return groups
-        return node.with_inputs([over(child) for child in node.inputs]) if node.inputs else node
+        inside = node.with_inputs([over(child) for child in node.inputs]) if node.inputs else node
+        return over_keys(inside) if isinstance(inside, Join) else inside
+
+    def over_keys(node: Join) -> Join:
+        sought = sought_keys(node)
+        if sought is None or _tables(node.right) & {groups.table for groups in found}:  # none over another
+            return node
+        keys, joined = sought
+        if (groups := scan(keys)) is None:
+            return node
+        found.append(groups)
+        return joined(groups)
 
     def scan(node: Node) -> Scan | None:
         name = helper(node)

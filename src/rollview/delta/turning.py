@@ -14,11 +14,13 @@ type, a value may equal several keys (as a float, 2⁵³ and 2⁵³ + 1 are one)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, Keys, cheap
+from rollview.delta.join import key_equalities
 from rollview.delta.weights import WEIGHT, consolidated, negated, together
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import Expr, conjunction, ref
@@ -47,14 +49,11 @@ Pairs = Sequence[tuple[Expr, Expr]]
 
 def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriving) -> Node | None:
     """The delta of a semi or anti join that asks for equal values, ``own`` conditions on the right aside."""
-    condition = conjunction(own)
-    right = node.right if condition is None else Filter(node.right, condition)
+    right = _own_rows(node, own)
     left, change = deriving.delta(node.left), deriving.delta(right)
     if left is not None:
         left = deriving.at_hand(left)
-    known = facts_of(right).key
-    once = known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}
-    if change is not None and not once:
+    if change is not None and not _once(right, pairs):
         return together([_counted(node, pairs, right, change, left, deriving)], node.columns)
     asked = None if left is None else node.with_inputs([left, deriving.new(node.right)])
     met = None if change is None else _met(node, pairs, change, deriving)
@@ -63,18 +62,45 @@ def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriv
 
 def one_key_each(node: Join, pairs: Pairs) -> bool:
     """Whether a value of the left equals at most one value of the right, as far as types tell."""
-    types = {column.name: column.type for side in node.inputs for column in side.columns}
-
-    def type_of(value: Expr) -> exp.DataType:
-        if isinstance(value, exp.Cast):
-            return value.to
-        return types.get(value.name, UNKNOWN) if isinstance(value, exp.Column) else UNKNOWN
-
-    for left, right in ((type_of(a), type_of(b)) for a, b in pairs):
+    for left, right in ((_type(a, node.left), _type(b, node.right)) for a, b in pairs):
         whole = {left.this, right.this} <= exp.DataType.INTEGER_TYPES
         if not whole and (left != right or left.this == UNKNOWN.this):
             return False
     return True
+
+
+def _type(value: Expr, of: Node) -> exp.DataType:
+    if isinstance(value, exp.Cast):
+        return value.to
+    types = {column.name: column.type for column in of.columns}
+    return types.get(value.name, UNKNOWN) if isinstance(value, exp.Column) else UNKNOWN
+
+
+def sought_keys(node: Join) -> tuple[Aggregate, Callable[[Node], Join]] | None:
+    """What a semi or anti join on equalities seeks: the keys of its right side, each once; and the join with these
+    instead. None if the right side is just that."""
+    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
+    if equalities is None or not one_key_each(node, equalities[0]):
+        return None
+    pairs, own = equalities
+    if _once(right := _own_rows(node, own), pairs):
+        return None
+    names = [f"{right.columns[0].name}_k{i}" for i in range(len(pairs))]
+    columns = (Column(name, "", _type(b, right)) for name, (_, b) in zip(names, pairs, strict=True))
+    keys = tuple(Computed(column, b.copy()) for column, (_, b) in zip(columns, pairs, strict=True))
+    return Aggregate(right, keys, ()), lambda found: replace(node, right=found, condition=_equal(pairs, names))
+
+
+def _own_rows(node: Join, own: Sequence[Expr]) -> Node:
+    """The right side under the conditions on it alone."""
+    condition = conjunction(own)
+    return node.right if condition is None else Filter(node.right, condition)
+
+
+def _once(right: Node, pairs: Pairs) -> bool:
+    """Whether the right side has each key once at most."""
+    known = facts_of(right).key
+    return known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}
 
 
 def _net(change: Node, names: Sequence[str], values: Sequence[Expr]) -> Node:

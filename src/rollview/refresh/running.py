@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rollview.compile.script import refresh_script
@@ -67,11 +67,20 @@ def refresh_view(
             seconds = time.monotonic() - begin
             read = done.read + sum(result.rows_read for result in helped)
             written = done.written + sum(result.rows_written for result in helped)
-            return RefreshResult(name, done.strategy, done.reason, was, now, read, written, seconds)
+            strategy, reason = _strategy_of_all(done, helped)
+            return RefreshResult(name, strategy, reason, was, now, read, written, seconds)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
     )
+
+
+def _strategy_of_all(done: _Done, helped: Sequence[RefreshResult]) -> tuple[str, str | None]:
+    """How a view was refreshed with its helpers: recomputed if one of them was; nothing was done if all agree."""
+    each = [(done.strategy, done.reason), *((result.strategy, result.reason) for result in helped)]
+    whole = [(strategy, reason) for strategy, reason in each if strategy == FULL]
+    some = [(strategy, reason) for strategy, reason in each if strategy != NO_OP]
+    return next(iter(whole or some or each))
 
 
 def _target(
