@@ -10,15 +10,17 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sqlglot import exp
+
 from rollview.compile.helpers import helped, helper_id, helper_labels
 from rollview.compile.printing import print_plan
 from rollview.compile.state import GROUPS, State
 from rollview.delta.partials import RECOMPUTE
 from rollview.parse.names import Name
 from rollview.parse.view_statements import Policy
-from rollview.plan.nodes import Node, Scan
+from rollview.plan.nodes import Aggregate, Column, Computed, Node, Scan
 from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
-from rollview.refresh.relations import query_at
+from rollview.refresh.relations import base_rows, query_at
 from rollview.refresh.views import DEFINITION, HELPER_PREFIX, Catalog, Helper, View
 from rollview.store.protocol import Identity
 
@@ -27,6 +29,9 @@ WORTH_ROWS = 1_000_000
 
 #: A helper is kept if it has one group for so many rows of the largest table below it.
 ROWS_PER_GROUP = 8
+
+#: An approximate number may be too high by this factor.
+_ABOUT = 1.2
 
 
 def with_helpers(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> tuple[View, dict[str, Identity]]:
@@ -75,6 +80,8 @@ def _made(catalog: Catalog, view: View, node: Node, vector: Mapping[str, Identit
     state = compiled_view(catalog, own).state
     if own.always_full is not None or state is None or not _follows(state):
         return None
+    if _too_many_values(catalog, own, node, at, most):
+        return None
     own, at = with_helpers(catalog, own, at)
     if own.helpers:
         own, rows = defined(catalog, own, at, query_at(catalog, own, at))
@@ -84,6 +91,21 @@ def _made(catalog: Catalog, view: View, node: Node, vector: Mapping[str, Identit
         return made
     drop_helpers(catalog, [made])
     return None
+
+
+def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, Identity], most: int) -> bool:
+    """Whether one of the keys has, by one reading and about, more values than there may be groups."""
+    if not isinstance(node, Aggregate):
+        return False
+    columns = (Column(f"n{i}", f"n{i}") for i, _ in enumerate(node.keys))
+    values = (exp.ApproxDistinct(this=item.value.copy()) for item in node.keys)
+    counts = Aggregate(node.input, (), tuple(map(Computed, columns, values)))
+    frames = {table: base_rows(catalog, own.bases[table], identity.version) for table, identity in at.items()}
+    with catalog.engine.errors(own.query):
+        kept = catalog.engine.keep(catalog.engine.select(counts, frames))
+    found = kept.local
+    catalog.engine.forget([kept])
+    return found is not None and max(found.to_pylist()[0].values()) * ROWS_PER_GROUP > most * _ABOUT
 
 
 def _follows(state: State) -> bool:
