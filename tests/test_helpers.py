@@ -211,6 +211,20 @@ def test_a_view_and_its_helpers_do_not_go_back() -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
+def test_that_a_helper_was_recomputed_is_told(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    rv, why = session, running.why_full
+    rv.create("v", STOCK)
+    own = set(helpers(rv, "v"))
+    monkeypatch.setattr(
+        running, "why_full", lambda c, v, *rest: "layout_changed" if v.name in own else why(c, v, *rest)
+    )
+    rv.sql(CHANGES[0])
+    result = rv.refresh("v")
+    assert (result.strategy, result.reason) == ("full", "layout_changed")
+    assert rv.verify("v").ok
+
+
+@pytest.mark.usefixtures("everywhere")
 def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(session: Rollview) -> None:
     rv = session
     rv.create("v", BELOW_MEAN, policy="INCREMENTAL STRICT")

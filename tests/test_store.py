@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
@@ -111,11 +112,17 @@ def test_merge_on_several_columns_updates_every_copy(rv_all: Rollview) -> None:
     assert rows(rv_all.store.read("t")) == [(1, "x", 11), (1, "x", 11), (1, "y", 20), (2, "x", 5)]
 
 
-def test_a_merge_that_adds_looks_for_nothing_but_what_goes(rv_all: Rollview) -> None:
-    rv_all.store.create("t", values(rv_all, "(1, 'x', 10), (1, 'x', 4), (NULL, 'y', 2), (3, 'z', 1)", "a, b, n"))
-    source = "(1, 'x', 0, true), (1, 'x', 9, false), (NULL, 'y', 5, false), (4, 'q', 0, true)"
-    rv_all.store.merge("t", values(rv_all, source, "a, b, n, __delete"), ["a", "b"], adding=True)
+def test_a_merge_of_copies_adds_them_or_takes_them_from_those_that_are_there(rv_all: Rollview) -> None:
+    there = "(1, 'x', 10), (1, 'x', 4), (NULL, 'y', 2), (3, 'z', 1), (7, NULL, 2), (7, NULL, 1)"
+    rv_all.store.create("t", values(rv_all, there, "a, b, n"))
+    source = "(1, 'x', -5), (NULL, 'y', 5), (4, 'q', -1), (7, NULL, -3)"
+    before = rv_all.store.version("t")
+    rv_all.store.merge("t", values(rv_all, source, "a, b, n"), ["a", "b"], copies="n")
     assert rows(rv_all.store.read("t")) == [(1, "x", 9), (3, "z", 1), (None, "y", 2), (None, "y", 5)]
+    fed: Counter[tuple[Any, ...]] = Counter()
+    for a, b, n, kind in rows(rv_all.store.changes("t", before, before + 1).select("a", "b", "n", CHANGE_TYPE)):
+        fed[a, b] += n if kind in ("insert", "update_postimage") else -n
+    assert fed == {(1, "x"): -5, (None, "y"): 5, (7, None): -3}
     source, total = "(1, 'x', -9), (3, 'z', 1), (5, 'new', 0), (6, 'new', 2)", "coalesce(t.n, 0) + s.n"
     rv_all.store.merge("t", values(rv_all, source, "a, b, n"), ["a", "b"], combine={"n": total}, gone=f"{total} = 0")
     assert rows(rv_all.store.read("t")) == [(3, "z", 2), (6, "new", 2), (None, "y", 2), (None, "y", 5)]

@@ -53,9 +53,6 @@ GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
 #: The version of a scan that reads the rows which the view has stored.
 STATE_VERSION = "stored"
 
-#: How many copies of a row a bag has.
-_HAVE = Column("__have", "__have", exp.DataType.build("bigint"))
-
 #: The column of the last step that says, where it is true, that the matching rows of the state go.
 DELETE = Column("__delete", "__delete", exp.DataType.build("boolean"))
 
@@ -65,15 +62,15 @@ class Script:
     """``steps`` are computed in order; ``rows`` are then appended, or merged into the state on its key.
 
     In a merge, ``combine`` gives new values of matched rows as SQL over ``t`` (stored) and ``s`` (given); a column that
-    is not among them takes the given value. A matched row goes where ``gone`` or the given ``__delete`` is true. With
-    ``adding``, given rows that do not delete are added, whatever is there.
+    is not among them takes the given value. A matched row goes where ``gone`` or the given ``__delete`` is true.
+    ``copies`` is the column that says how many equal rows come; of the stored ones, as many go as it is below zero.
     """
 
     strategy: str
     steps: tuple[Step, ...]
     rows: Node
     append: bool = False
-    adding: bool = False
+    copies: str | None = None
     combine: Mapping[str, Expr] = field(default_factory=dict)
     gone: Expr | None = None
 
@@ -84,8 +81,8 @@ def show_script(script: Script) -> list[str]:
     for step in script.steps:
         lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
     how = "appended to the state" if script.append else "merged into the state on its key"
-    if script.adding:
-        how = "added to the state, which loses all copies of the rows that go"
+    if script.copies is not None:
+        how = f"added to the state, or taken from it where {script.copies} is negative"
     lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
@@ -137,30 +134,13 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
 
 
 def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bool) -> Script:
-    """Rows that come are added; of rows that go, all copies go, and what is left of them is added again."""
+    """Rows that come are added; those that go are taken from the stored ones, which the store looks for."""
     columns = [c for c in state.plan.columns if c.name != COUNT.name]
-
-    def counted(plan: Node, number: Expr, *more: Computed) -> Node:
-        return _labelled(plan, columns, (Computed(COUNT, number), *more))
-
+    number = (Computed(COUNT, ref(WEIGHT.name)),)
     if grows:
-        return Script(APPEND, tuple(deriving.steps), counted(delta, ref(WEIGHT.name)), append=True)
-    net = deriving.step("net", consolidated(delta), "what comes and what goes")
-    zero = exp.Literal.number(0)
-    comes, goes = (Filter(net, kind(this=ref(WEIGHT.name), expression=zero.copy())) for kind in (exp.GT, exp.LT))
-    stored = _stored_rows(state)
-    keys = deriving.keys(goes, [ref(c.name) for c in columns])
-    groups = tuple(Computed(Column(f"{c.name}_s", "", c.type), ref(c.name)) for c in columns)
-    total = exp.Cast(this=exp.Sum(this=ref(COUNT.name)), to=COUNT.type.copy())
-    have = Aggregate(keys.restrict(stored), groups, (Computed(_HAVE, total),))
-    same = [exp.NullSafeEQ(this=ref(c.name), expression=ref(f"{c.name}_s")) for c in columns]
-    left = exp.Add(this=ref(_HAVE.name), expression=ref(WEIGHT.name))
-    rest = Filter(Join(INNER, goes, have, conjunction(same)), exp.GT(this=left, expression=zero.copy()))
-    no, yes = Computed(DELETE, exp.false()), Computed(DELETE, exp.true())
-    terms = [counted(comes, ref(WEIGHT.name), no), counted(rest, left, no), counted(goes, ref(WEIGHT.name), yes)]
-    output = terms[0].columns
-    rows = UnionAll(UnionAll(terms[0], terms[1], output), terms[2], output)
-    return Script(strategy, tuple(deriving.steps), rows, adding=True)
+        return Script(APPEND, tuple(deriving.steps), _labelled(delta, columns, number), append=True)
+    net = _labelled(consolidated(delta), columns, number)
+    return Script(strategy, tuple(deriving.steps), net, copies=state.label(COUNT.name))
 
 
 def _latest(net: Node, state: State) -> Node:

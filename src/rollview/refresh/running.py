@@ -218,7 +218,7 @@ def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[s
                 combine = {column: value.sql(dialect) for column, value in script.combine.items()}
                 gone = None if script.gone is None else script.gone.sql(dialect)
                 commit = catalog.store.merge(
-                    state, rows, view.layout.on, combine=combine, gone=gone, adding=script.adding, stamp=stamp
+                    state, rows, view.layout.on, combine=combine, gone=gone, copies=script.copies, stamp=stamp
                 )
         return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
     finally:

@@ -15,7 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
-from rollview.engine.spark import settings, sql_over, verbatim
+from rollview.engine.protocol import Kept
+from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
 from rollview.errors import BadName, NameTaken, SchemaChanged, VersionGone
 from rollview.parse.names import quote
 from rollview.parse.table_statements import (
@@ -265,13 +266,17 @@ class DeltaStore(DeltaNames):
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
-        adding: bool = False,
+        copies: str | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         name, schema = self._require(table), self.schema(table)
         columns = {c: quote(c) for c in schema.names}
         match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
-        match += f" AND s.{DELETE_FLAG}" if adding else ""
+        engine, kept = SparkEngine(self.spark), list[Kept]()
+        if copies is not None:
+            kept.append(engine.keep(source))
+            source = self._with_rest(name, kept[0].frame, on, match, quote(copies))
+            match += f" AND s.{DELETE_FLAG}"
         values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
         news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
         goes = f"s.{DELETE_FLAG}" + (f" OR ({gone})" if gone else "")
@@ -282,13 +287,25 @@ class DeltaStore(DeltaNames):
             f"WHEN NOT MATCHED AND NOT s.{_NOTHING} "
             f"THEN INSERT ({', '.join(columns.values())}) VALUES ({', '.join(f's.{q}' for q in columns.values())})"
         )
-        with self._stamped(stamp):
-            sql_over(
-                self.spark,
-                f"MERGE INTO {verbatim(name)} AS t USING {{s}} AS s {verbatim(clauses)}",
-                s=self._with_nothing(merge_source(source, schema, table), schema, goes),
-            )
+        try:
+            with self._stamped(stamp):
+                sql_over(
+                    self.spark,
+                    f"MERGE INTO {verbatim(name)} AS t USING {{s}} AS s {verbatim(clauses)}",
+                    s=self._with_nothing(merge_source(source, schema, table), schema, goes),
+                )
+        finally:
+            engine.forget(kept)
         return self.last_commit(table)
+
+    def _with_rest(self, name: str, source: DataFrame, on: Sequence[str], match: str, number: str) -> DataFrame:
+        """The rows of a merge of copies: those that come, those of which all copies go, and what is left of these."""
+        same, left = ", ".join(f"s.{quote(c)}" for c in on), f"sum(t.{number}) + s.{number}"
+        given = verbatim(f"SELECT {same}, s.{number}, s.{number} < 0 AS {DELETE_FLAG}")
+        rest, table = verbatim(f"SELECT {same}, {left}, false"), verbatim(name)
+        going = verbatim(f"{match} AND s.{number} < 0 GROUP BY {same}, s.{number} HAVING {left} > 0")
+        query = f"{given} FROM {{s}} AS s UNION ALL {rest} FROM {{s}} AS s JOIN {table} AS t ON {going}"
+        return sql_over(self.spark, query, s=source)
 
     def _with_nothing(self, source: DataFrame, schema: StructType, goes: str) -> DataFrame:
         """The rows of a merge and whether they come to nothing where they match none: a MERGE has no names for that."""

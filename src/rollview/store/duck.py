@@ -287,16 +287,22 @@ class DuckStore:
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
-        adding: bool = False,
+        copies: str | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         if self._repeated(table, stamp):
             return self.last_commit(table)
         given = [name for name, _ in self.engine.columns(source)]
         flag = f"s.{_q(DELETE_FLAG)}" if DELETE_FLAG in given else "false"
-        goes = f"({flag} OR ({gone}))" if gone else flag
         match = " AND ".join(f"t.{_q(c)} IS NOT DISTINCT FROM s.{_q(c)}" for c in on)
-        match += f" AND {flag}" if adding else ""
+        if copies is not None:
+            number, same = _q(copies), ", ".join(f"s.{_q(c)}" for c in on)
+            match += f" AND s.{number} < 0"
+            left = f"(sum(t.{number}) OVER (PARTITION BY {same}) + s.{number})"
+            first = f"row_number() OVER (PARTITION BY {same} ORDER BY t.__rid) = 1"
+            combine = {copies: left}
+            gone = f"CASE WHEN t.__rid IS NULL THEN s.{number} < 0 ELSE NOT ({first} AND {left} > 0) END"
+        goes = f"({flag} OR ({gone}))" if gone else flag
         values = {}
         for column in self._columns(table):
             value = f"s.{_q(column)}"

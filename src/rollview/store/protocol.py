@@ -164,7 +164,7 @@ class Store(Protocol):
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
-        adding: bool = False,
+        copies: str | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
@@ -173,7 +173,9 @@ class Store(Protocol):
         ``combine`` gives new values of matched rows as SQL over ``t``, the table's row, and ``s``, the source's; other
         columns take the source's value. Matched rows go where the condition ``gone`` is true of the two. Source rows
         that match none are not inserted where it is true of them and of a table's row of NULLs.
-        With ``adding``, source rows that do not delete are added, whatever is there."""
+        ``copies`` names a column that says how many equal rows a row stands for, ``on`` being all others, and no source
+        row equals another there: a source row is added, whatever is there; one with a negative number takes as many
+        from the rows that it matches, of which one is left with the rest, or none."""
 
     def replace(
         self,

@@ -90,7 +90,7 @@ def upsert_edits(
     table: str,
     combine: Mapping[str, str] | None = None,
     gone: str | None = None,
-    adding: bool = False,
+    copies: str | None = None,
     large: bool = False,
 ) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL.
@@ -99,7 +99,13 @@ def upsert_edits(
     check_source(source, schema, table)
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
-    condition += f" AND s.{DELETE_FLAG}" if adding else ""
+    if copies is not None:
+        number, same = quote(column_named(schema, copies, table)), ", ".join(f"s.{quote(c)}" for c in keys)
+        condition += f" AND s.{number} < 0"
+        left = f"(sum(t.{number}) OVER (PARTITION BY {same}) + s.{number})"
+        first = f"row_number() OVER (PARTITION BY {same} ORDER BY t.{FILE}, t.{POSITION}) = 1"
+        combine = {copies: left}
+        gone = f"CASE WHEN t.{FILE} IS NULL THEN s.{number} < 0 ELSE NOT ({first} AND {left} > 0) END"
     casts = {}
     for c in schema.names:
         value = f"s.{quote(c)}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -239,7 +240,7 @@ class EmbeddedStore:
         *,
         combine: Mapping[str, str] | None = None,
         gone: str | None = None,
-        adding: bool = False,
+        copies: str | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
         engine, kept = SparkEngine(self.spark), list[Kept]()
@@ -252,8 +253,8 @@ class EmbeddedStore:
                     kept.append(engine.keep(source))
                 given = kept[0].frame
                 if kept[0].local is not None:
-                    rows = _near(rows, kept[0].local, on, snapshot.schema, table)
-            return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, adding, large)
+                    rows = _near(rows, _matching(kept[0].local, copies), on, snapshot.schema, table)
+            return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, copies, large)
 
         def few() -> bool:
             return bool(kept) and kept[0].local is not None
@@ -470,6 +471,11 @@ def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> Struct
 
 def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:
     return small_frame(spark, [[inserted or 0, updated, deleted]], "inserted BIGINT, updated BIGINT, deleted BIGINT")
+
+
+def _matching(given: pa.Table, copies: str | None) -> pa.Table:
+    """The rows of a merge that rows of the table are looked for."""
+    return given if copies is None else given.filter(pc.less(given.column(copies), 0))
 
 
 def _near(rows: DataFrame, given: pa.Table, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
