@@ -263,6 +263,36 @@ def test_a_value_that_equals_several_keys_of_another_type() -> None:
         refreshed(rv, "append", "row_delta")
 
 
+@pytest.mark.parametrize("keyed", ["", ", PRIMARY KEY (k)"])
+def test_rows_that_new_ones_meet_again_are_not_added_again(keyed: str) -> None:
+    """Of a semi join on other conditions than equalities, the delta has such rows after and before."""
+    rv = connect("duckdb:")
+    rv.sql(f"CREATE TABLE t (k INT, b INT{keyed}); INSERT INTO t VALUES (1, 2), (2, 0), (3, 2)")
+    rv.create("v", "SELECT k, b FROM t WHERE EXISTS (SELECT 1 FROM t o WHERE o.b <> t.b)")
+    rv.sql("INSERT INTO t VALUES (4, 3), (5, NULL), (6, 0)")
+    refreshed(rv, "append")
+
+
+def test_exists_without_a_column_is_no_restriction_to_touched_keys() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (x INT); INSERT INTO t VALUES (1), (2); CREATE TABLE u (x INT); INSERT INTO u VALUES (1)")
+    rv.create("v", "SELECT min(x) AS low, count(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM u WHERE 'p' <=> 'q')")
+    for change in ("INSERT INTO t VALUES (0)", "DELETE FROM t WHERE x < 2", "DELETE FROM u"):
+        rv.sql(change)
+        refreshed(rv, "group_recompute", "aggregate_merge", "no_op")
+
+
+def test_a_sum_whose_values_all_go_is_stored_as_one_of_none() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (g INT, x INT); INSERT INTO t VALUES (1, NULL)")
+    rv.create("v", "SELECT g, sum(x) AS s FROM t GROUP BY g")
+    before = rv.engine.output(rv.store.read(rv.catalog.state("v"))).fetchall()
+    for change in ("INSERT INTO t VALUES (1, 5)", "DELETE FROM t WHERE x = 5"):
+        rv.sql(change)
+        refreshed(rv, "aggregate_merge")
+    assert rv.engine.output(rv.store.read(rv.catalog.state("v"))).fetchall() == before
+
+
 @BOTH_ENGINES
 def test_semi_and_anti_joins_whose_both_sides_change(session: Rollview) -> None:
     """Keys that come, go, or do both; a left row that comes with its key, without it, or with NULL."""

@@ -19,6 +19,7 @@ from rollview.delta.first import First, first_delta
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.preparing import prepared
+from rollview.delta.turning import turning
 from rollview.delta.weights import WEIGHT, consolidated, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
@@ -102,6 +103,8 @@ def refresh_script(
         script = _groups(state, state.root, deriving, grows)
     else:
         delta = deriving.delta(state.root) if state.first is None else _of_first(state, state.first, deriving)
+        if delta is not None and grows and _takes_back(state.root, deriving):
+            delta = consolidated(delta)
         script = None if delta is None else _rows(state, delta, deriving, grows)
     if script is None:
         return None
@@ -190,6 +193,11 @@ def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> S
     together |= {p.column.name: _combined(p, state.label(p.column.name)) for p in state.partials}
     given = {key.column.name: _of("s", state.label(key.column.name)) for key in root.keys}
     combine = {state.label(name): value for name, value in together.items()}
+    for partial in state.partials:
+        if partial.known is not None:  # the sum of no values is NULL, not zero
+            some = exp.GT(this=together[partial.known].copy(), expression=exp.Literal.number(0))
+            value = together[partial.column.name].copy()
+            combine[state.label(partial.column.name)] = exp.Case(ifs=[exp.If(this=some, true=value)])
     combine |= {item.column.label: replace_columns(item.value, together | given) for item in state.computed}
     gone = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0)) if root.keys else None
     return Script(AGGREGATE_MERGE, tuple(deriving.steps), _stored(total, state), combine=combine, gone=gone)
@@ -238,6 +246,13 @@ def _combined(partial: Partial, name: str) -> Expr:
 
 def _of(alias: str, column: str) -> Expr:
     return exp.Column(this=exp.to_identifier(column, quoted=True), table=exp.to_identifier(alias))
+
+
+def _takes_back(plan: Node, deriving: Deriving) -> bool:
+    """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
+    has the rows that a changed one meets after, and before."""
+    semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)
+    return any(deriving.touches(node.right) and turning(node) is None for node in semi)
 
 
 def only_grows(plan: Node, deriving: Deriving) -> bool:

@@ -14,16 +14,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving
-from rollview.delta.join import key_equalities
-from rollview.delta.turning import one_key_each, turning_delta
+from rollview.delta.turning import turning, turning_delta
 from rollview.delta.weights import negated, together, weighted
 from rollview.plan.expressions import Expr, conjunction, conjuncts
-from rollview.plan.nodes import ANTI, SEMI, Join, Node
+from rollview.plan.nodes import SEMI, Join, Node
 
 
 def matching_delta(node: Join, deriving: Deriving) -> Node | None:
-    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
-    if equalities is not None and one_key_each(node, equalities[0]):
+    if (equalities := turning(node)) is not None:
         return turning_delta(node, *equalities, deriving)
     left, right = deriving.delta(node.left), deriving.delta(node.right)
     terms: list[Node | None] = []

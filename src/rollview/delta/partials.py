@@ -13,7 +13,7 @@ Floats are never added and subtracted: the sum would drift, and never lose a NaN
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -27,12 +27,14 @@ ADD, LEAST, GREATEST, RECOMPUTE = "add", "least", "greatest", "recompute"
 
 @dataclass(frozen=True)
 class Partial:
-    """A stored column of a group: its value over the group's rows, over a delta's rows, and how two are combined."""
+    """A stored column of a group: its value over the group's rows, over a delta's rows, and how two are combined.
+    Of a sum, ``known`` is the column that says how many values it is of."""
 
     column: Column
     value: Expr
     change: Expr | None
     combine: str
+    known: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,10 @@ class Partials:
         signed = exp.Case(
             ifs=[exp.If(this=positive, true=value.copy())], default=exp.Neg(this=exp.Paren(this=value.copy()))
         )
-        total = ref(self.add(exp.Sum(this=value.copy()), exp.Sum(this=signed), ADD).column.name)
-        number = ref(self._count(value).column.name)
+        added = self.add(exp.Sum(this=value.copy()), exp.Sum(this=signed), ADD)
+        counted = self._count(value)
+        self.found[self.found.index(added)] = replace(added, known=counted.column.name)
+        total, number = ref(added.column.name), ref(counted.column.name)
         known = exp.GT(this=number, expression=exp.Literal.number(0))
         return mean_of(total, number, kind) if mean else exp.Case(ifs=[exp.If(this=known, true=total)])
 

@@ -32,7 +32,7 @@ def restriction(node: Node) -> list[Pair] | None:
         if not isinstance(part, exp.NullSafeEQ) or part.right.name not in node.right.names:
             return None
         pairs.append((part.left, part.right.name))
-    return pairs
+    return pairs or None
 
 
 def restricted(plan: Node, pairs: Sequence[Pair], keys: Node) -> Node:

@@ -47,6 +47,12 @@ _MORE, _NOW, _HAS, _TURN, _WAS = (Column(n, n, _BIGINT) for n in ("__more", "__n
 Pairs = Sequence[tuple[Expr, Expr]]
 
 
+def turning(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
+    """What a semi or anti join on equalities compares, and its conditions on the right alone; None for other joins."""
+    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
+    return equalities if equalities is not None and _one_key_each(node, equalities[0]) else None
+
+
 def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriving) -> Node | None:
     """The delta of a semi or anti join that asks for equal values, ``own`` conditions on the right aside."""
     right = _own_rows(node, own)
@@ -60,7 +66,7 @@ def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriv
     return together([asked, met], node.columns)
 
 
-def one_key_each(node: Join, pairs: Pairs) -> bool:
+def _one_key_each(node: Join, pairs: Pairs) -> bool:
     """Whether a value of the left equals at most one value of the right, as far as types tell."""
     for left, right in ((_type(a, node.left), _type(b, node.right)) for a, b in pairs):
         whole = {left.this, right.this} <= exp.DataType.INTEGER_TYPES
@@ -79,8 +85,7 @@ def _type(value: Expr, of: Node) -> exp.DataType:
 def sought_keys(node: Join) -> tuple[Aggregate, Callable[[Node], Join]] | None:
     """What a semi or anti join on equalities seeks: the keys of its right side, each once; and the join with these
     instead. None if the right side is just that."""
-    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
-    if equalities is None or not one_key_each(node, equalities[0]):
+    if (equalities := turning(node)) is None:
         return None
     pairs, own = equalities
     if _once(right := _own_rows(node, own), pairs):
