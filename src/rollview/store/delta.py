@@ -272,22 +272,22 @@ class DeltaStore(DeltaNames):
         name, schema = self._require(table), self.schema(table)
         columns = {c: quote(c) for c in schema.names}
         match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
-        engine, kept = SparkEngine(self.spark), list[Kept]()
-        if copies is not None:
-            kept.append(engine.keep(source))
-            source = self._with_rest(name, kept[0].frame, on, match, quote(copies))
-            match += f" AND s.{DELETE_FLAG}"
+        same = match if copies is None else f"{match} AND s.{DELETE_FLAG}"
         values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
         news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
         goes = f"s.{DELETE_FLAG}" + (f" OR ({gone})" if gone else "")
         changed = "true" if combine else differs(schema, schema.names, "t", "s")
         clauses = (
-            f"ON {match} WHEN MATCHED AND ({goes}) THEN DELETE "
+            f"ON {same} WHEN MATCHED AND ({goes}) THEN DELETE "
             f"WHEN MATCHED AND {changed} THEN UPDATE SET {news} "
             f"WHEN NOT MATCHED AND NOT s.{_NOTHING} "
             f"THEN INSERT ({', '.join(columns.values())}) VALUES ({', '.join(f's.{q}' for q in columns.values())})"
         )
+        engine, kept = SparkEngine(self.spark), list[Kept]()
         try:
+            if copies is not None:
+                kept.append(engine.keep(source))
+                source = self._with_rest(name, kept[0].frame, on, match, quote(copies))
             with self._stamped(stamp):
                 sql_over(
                     self.spark,

@@ -29,6 +29,7 @@ from rollview.errors import (
 )
 from rollview.parse.names import Name
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
+from rollview.store.copies import taking
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -296,12 +297,8 @@ class DuckStore:
         flag = f"s.{_q(DELETE_FLAG)}" if DELETE_FLAG in given else "false"
         match = " AND ".join(f"t.{_q(c)} IS NOT DISTINCT FROM s.{_q(c)}" for c in on)
         if copies is not None:
-            number, same = _q(copies), ", ".join(f"s.{_q(c)}" for c in on)
-            match += f" AND s.{number} < 0"
-            left = f"(sum(t.{number}) OVER (PARTITION BY {same}) + s.{number})"
-            first = f"row_number() OVER (PARTITION BY {same} ORDER BY t.__rid) = 1"
-            combine = {copies: left}
-            gone = f"CASE WHEN t.__rid IS NULL THEN s.{number} < 0 ELSE NOT ({first} AND {left} > 0) END"
+            take = taking(_q(copies), [_q(c) for c in on], ("__rid",))
+            match, combine, gone = f"{match} AND {take.looks}", {copies: take.left}, take.gone
         goes = f"({flag} OR ({gone}))" if gone else flag
         values = {}
         for column in self._columns(table):

@@ -11,6 +11,7 @@ from rollview.engine.spark import sql_over, verbatim
 from rollview.errors import SqlError, Unsupported
 from rollview.parse.names import Name, quote
 from rollview.parse.table_statements import Assignments, Delete, Insert, Merge, Update, When
+from rollview.store.copies import taking
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
 from rollview.store.protocol import DELETE, DELETE_FLAG, INSERT
 from rollview.store.rows import aligned, check_assignable, check_source, column_named, differs, sql_type, store_cast
@@ -100,12 +101,8 @@ def upsert_edits(
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
     if copies is not None:
-        number, same = quote(column_named(schema, copies, table)), ", ".join(f"s.{quote(c)}" for c in keys)
-        condition += f" AND s.{number} < 0"
-        left = f"(sum(t.{number}) OVER (PARTITION BY {same}) + s.{number})"
-        first = f"row_number() OVER (PARTITION BY {same} ORDER BY t.{FILE}, t.{POSITION}) = 1"
-        combine = {copies: left}
-        gone = f"CASE WHEN t.{FILE} IS NULL THEN s.{number} < 0 ELSE NOT ({first} AND {left} > 0) END"
+        take = taking(quote(column_named(schema, copies, table)), [quote(c) for c in keys], (FILE, POSITION))
+        condition, combine, gone = f"{condition} AND {take.looks}", {copies: take.left}, take.gone
     casts = {}
     for c in schema.names:
         value = f"s.{quote(c)}"
