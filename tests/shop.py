@@ -41,10 +41,20 @@ TABLES = ("blocked", "customers", "items", "orders", "products", "targets", "vis
 class ShopView:
     name: str
     expect: str
+    spark_only: bool
     sql: str
 
 
 def views() -> list[ShopView]:
-    text = (FOLDER / "views.sql").read_text(encoding="utf-8") if FOLDER.exists() else ""
-    found = re.findall(r"^-- view: (\w+) \| expect: (\w+)\n(.*?);$", text, flags=re.MULTILINE | re.DOTALL)
-    return [ShopView(*view) for view in found]
+    return _views(FOLDER / "views.sql")
+
+
+def more_views() -> list[ShopView]:
+    return _views(Path(__file__).parent / "more_views.sql")
+
+
+def _views(file: Path) -> list[ShopView]:
+    text = file.read_text(encoding="utf-8") if FOLDER.exists() else ""
+    pattern = r"^-- view: (\w+) \| expect: (\w+)( \| on: spark)?\n(.*?);$"
+    found = re.findall(pattern, text, flags=re.MULTILINE | re.DOTALL)
+    return [ShopView(name, expect, bool(spark), sql) for name, expect, spark, sql in found]

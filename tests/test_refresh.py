@@ -15,6 +15,7 @@ from rollview.refresh import steps
 from rollview.refresh.results import REASONS
 
 VIEWS = [view for view in shop.views() if view.expect != "error"]
+MORE = shop.more_views()
 INCREMENTAL = {"no_op", "append", "row_delta", "aggregate_merge", "group_recompute", "partition_recompute"}
 
 #: What is expected of some views that stand for others: all the strategies that their refreshes may take beside no_op.
@@ -126,6 +127,26 @@ def test_every_view_follows_the_rounds_on_spark(opened: Callable[..., Rollview],
     assert wrong == {}
 
 
+@pytest.mark.slow
+def test_more_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> None:
+    shop.need_shop()
+    wrong = {}
+    for name, outcome in followed(opened(), MORE, 5).items():
+        try:
+            judged(next(view for view in MORE if view.name == name), outcome)
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert wrong == {}
+
+
+def test_more_views_follow_the_rounds_on_duckdb() -> None:
+    shop.need_shop()
+    views = [view for view in MORE if not view.spark_only]
+    found = followed(connect("duckdb:"), views, 7)
+    for view in views:
+        judged(view, found[view.name])
+
+
 EXPLAINED = {
     "SELECT k, v FROM t WHERE v > 1": {"no_op", "append", "row_delta", "full"},
     "SELECT k, v FROM t EXCEPT SELECT k, v FROM u": {"no_op", "row_delta", "full"},
@@ -198,6 +219,6 @@ def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: 
     shop.need_shop()
     monkeypatch.setattr(script if name == "prepared" else steps, name, lambda plan, *_, **__: plan)
     views = [view for view in VIEWS if view.expect == "incremental"][::16]
-    for view_name, outcome in followed(connect("duckdb:"), views, 5).items():
+    for view_name, outcome in followed(connect("duckdb:"), views, 7).items():
         assert not outcome.wrong, (view_name, outcome.wrong)
         assert "full" not in outcome.strategies, view_name

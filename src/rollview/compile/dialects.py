@@ -7,15 +7,42 @@ from sqlglot import exp
 from rollview.plan.expressions import Expr, conjunction
 from rollview.plan.nodes import Generate
 
+#: What the library's printer would make into something else, and Spark's own name for it.
+_SPARK_NAMES: dict[type[Expr], str] = {
+    exp.ArgMax: "MAX_BY",
+    exp.ArgMin: "MIN_BY",
+    exp.CurrentCatalog: "CURRENT_CATALOG",
+    exp.Levenshtein: "LEVENSHTEIN",
+    exp.ParseJSON: "PARSE_JSON",
+    exp.PercentileCont: "PERCENTILE_CONT",
+    exp.PercentileDisc: "PERCENTILE_DISC",
+    exp.ToChar: "TO_CHAR",
+    exp.UnixDate: "UNIX_DATE",
+}
+
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
     """A tree of Spark SQL, changed in place, as the dialect's printer should see it."""
-    changes = {"duckdb": in_duckdb, "postgres": in_postgres}
-    return tree.transform(changes[dialect], copy=False) if dialect in changes else tree
+    if dialect == "spark":
+        return in_spark(tree)
+    return tree.transform({"duckdb": in_duckdb, "postgres": in_postgres}[dialect], copy=False)
+
+
+def in_spark(tree: Expr) -> Expr:
+    """Every function by its own name and with all its arguments, and TIME as what it is."""
+    for node in list(tree.find_all(*_SPARK_NAMES, exp.DataType)):
+        if type(node) in _SPARK_NAMES:
+            values = [node.args[name] for name in node.arg_types if isinstance(node.args.get(name), Expr)]
+            node.replace(exp.Anonymous(this=_SPARK_NAMES[type(node)], expressions=values))
+        elif node.this is exp.DataType.Type.TIME:
+            digits = f"({', '.join(part.name for part in node.expressions)})" if node.expressions else ""
+            node.replace(exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=f"TIME{digits}"))
+    return tree
 
 
 def in_duckdb(node: Expr) -> Expr:
-    """Spark's percentile interpolates, DuckDB's quantile does not; LATERAL VIEW OUTER would lose its OUTER."""
+    """Spark's percentile interpolates, DuckDB's quantile does not; LATERAL VIEW OUTER would lose its OUTER; keys cannot
+    stand before GROUPING SETS."""
     if isinstance(node, exp.Lateral) and node.args.get("view") and node.args.get("outer"):
         if isinstance(node.this, exp.Explode):
             value = in_dialect(node.this.this.copy(), "duckdb")
@@ -24,6 +51,8 @@ def in_duckdb(node: Expr) -> Expr:
             whole = exp.Case(ifs=[exp.If(this=some, true=value.copy())], default=nothing)
             return exp.Lateral(this=exp.Explode(this=whole), view=True, alias=node.args["alias"].copy())
         return node
+    if isinstance(node, exp.Group) and node.args.get("grouping_sets"):
+        node.set("expressions", [])
     if isinstance(node, exp.Quantile):
         return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this.copy(), node.args["quantile"].copy()])
     return node

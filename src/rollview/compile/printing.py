@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from rollview.compile.dialects import in_dialect, inner_generator, unnested
 from rollview.compile.flattening import flattened
@@ -51,8 +52,9 @@ def print_plan(
     relations: Relations = lambda scan: scan.table,
     pretty: bool = False,
 ) -> str:
-    """The plan as SQL text."""
-    return plan_query(plan, dialect, labels, relations).sql(dialect=dialect, pretty=pretty, copy=False)
+    """The plan as SQL text. Raises an error rather than leave out what the dialect cannot say."""
+    query = plan_query(plan, dialect, labels, relations)
+    return query.sql(dialect=dialect, pretty=pretty, copy=False, unsupported_level=ErrorLevel.RAISE)
 
 
 def plan_query(

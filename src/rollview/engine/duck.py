@@ -12,7 +12,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -22,6 +21,7 @@ from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import RollviewError, SqlError, SqlSyntaxError
 from rollview.parse.names import Name
+from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
 from rollview.plan.nodes import Node, Scan
 
@@ -36,6 +36,7 @@ class DuckFrame:
 class DuckEngine:
     """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a DuckDB connection."""
 
+    title = "DuckDB"
     dialect = "duckdb"
     exact = False
     parallel = False
@@ -157,7 +158,7 @@ class DuckEngine:
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
     try:
-        return in_dialect(sqlglot.parse_one(text, read="spark"), "duckdb").sql("duckdb")
+        return in_dialect(read(text)[0], "duckdb").sql("duckdb")
     except SqlglotError as error:
         raise SqlSyntaxError("This SQL cannot be read", why=str(error).split("\n")[0]) from error
 

@@ -37,6 +37,7 @@ class Engine(Protocol):
     """Runs plans and queries. Where types are ``exact``, a printed plan has the very types of the text it is from;
     ``parallel`` says whether several may run at a time."""
 
+    title: str
     dialect: str
     exact: bool
     parallel: bool

@@ -188,6 +188,7 @@ _OUTSIDE = threading.Lock()
 class SparkEngine:
     """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a Spark session."""
 
+    title = "Spark"
     dialect = "spark"
     exact = True
     parallel = True

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.optimizer.scope import traverse_scope
 
 from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.names import Name, quote
+from rollview.parse.reading import read
+
+#: Functions in FROM that read no table.
+_MAKE_ROWS = {"range", "inline", "inline_outer", "explode_outer", "posexplode_outer", "json_tuple"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Reference:
 def parse_query(sql: str) -> exp.Query:
     """The tree of a query in Spark's dialect; an error underlines what cannot be read."""
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+        trees = read(sql)
     except ParseError as error:
         raise _syntax_error(sql, error) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
@@ -40,18 +43,7 @@ def parse_query(sql: str) -> exp.Query:
             where=Place(sql, 0, len(sql.split("\n")[0])),
             todo="start it with SELECT or WITH",
         )
-    for frame in trees[0].find_all(exp.WindowSpec):
-        _written_out(frame)
     return trees[0]
-
-
-def _written_out(frame: exp.WindowSpec) -> None:
-    """``rows 2 preceding`` as ``ROWS BETWEEN 2 PRECEDING AND CURRENT ROW``: however it is spelled, it is one frame."""
-    for part, value in frame.args.items():
-        if isinstance(value, str):
-            frame.set(part, value.upper())
-    if frame.args.get("end") is None:
-        frame.set("end", "CURRENT ROW")
 
 
 def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
@@ -78,8 +70,18 @@ def references(sql: str) -> tuple[Reference, ...]:
         for source in scope.tables:
             if source.args.get("db") or source.name not in scope.cte_sources:
                 tables[id(source)] = source
-    found = [_reference(sql, table) for table in tables.values()]
+    found = [_reference(sql, table) for table in tables.values() if not _makes_its_rows(table)]
     return tuple(sorted(found, key=lambda ref: ref.start))
+
+
+def _makes_its_rows(table: exp.Table) -> bool:
+    """Whether this is a function like ``range(10)`` or ``explode(…)``, which reads nothing."""
+    function = table.this
+    if isinstance(function, exp.Anonymous):
+        return function.name.lower() in _MAKE_ROWS
+    return isinstance(
+        function, exp.Explode | exp.ExplodeOuter | exp.Posexplode | exp.PosexplodeOuter | exp.Inline | exp.Stack
+    )
 
 
 def _reference(sql: str, table: exp.Table) -> Reference:

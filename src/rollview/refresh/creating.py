@@ -51,7 +51,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     with catalog.engine.settings(view.settings):
         vector = {table: catalog.identity(table) for table in view.tables}
         frame = query_at(catalog, view, vector)
-        _check_output(statement.query, catalog.engine.columns(frame))
+        with catalog.engine.errors(statement.query):
+            _check_output(statement.query, catalog.engine.columns(frame))
         view, rows = defined(catalog, view, vector, frame)
         _check_policy(view)
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
@@ -170,7 +171,7 @@ def _check_functions(catalog: Catalog, query: str, trusted: Collection[str]) -> 
         return
     for call in unknown_functions(query, {*catalog.engine.functions(), *trusted}):
         raise SqlError(
-            f"{call.name} is not a function of Spark",
+            f"{call.name} is not a function of {catalog.engine.title}",
             where=Place.find(query, call.name),
             why="it may give another result at every call, and then the view could never equal its query",
             todo=f"if it does not, say so: rv.declare_deterministic({call.name!r})",

@@ -30,7 +30,8 @@ def bind(
             return exp.Paren(this=known.copy())
         return scope.resolve(node)
     if (
-        isinstance(node, exp.Subquery | exp.Exists | exp.Any | exp.All)
+        isinstance(node, exp.Subquery | exp.Exists)
+        or (isinstance(node, exp.Any | exp.All) and not isinstance(node.this, exp.Tuple))
         or (isinstance(node, exp.In) and node.args.get("query") is not None)
         or _quantified(node)
     ):
@@ -57,4 +58,5 @@ def _quantified(node: Expr) -> bool:
         isinstance(node, exp.Predicate)
         and isinstance(node, exp.Binary)
         and isinstance(node.expression, exp.Any | exp.All)
+        and not isinstance(node.expression.this, exp.Tuple)  # LIKE ANY ('a%', 'b%')
     )

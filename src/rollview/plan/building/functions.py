@@ -21,8 +21,8 @@ _AGGREGATES = {
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
 _LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 
-_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
-_GENERATOR_NAMES = {"stack", "json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
+_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
+_GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
 
 #: Wrappers of an aggregate that belong to it.
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)

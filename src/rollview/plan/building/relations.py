@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rollview.errors import Place, SqlError, TableNotFound
 from rollview.plan.building.binding import bind
-from rollview.plan.building.context import Context, Cte, unbuildable
+from rollview.plan.building.context import Context, Cte, literal_number, unbuildable
 from rollview.plan.building.functions import is_generator, is_outer_generator
 from rollview.plan.building.pivot import pivoted
 from rollview.plan.building.scope import Entry, Scope, place, typed
@@ -96,7 +96,7 @@ def _named(context: Context, plan: Node, alias: str | None, clause: Expr | None)
 
 def _table(context: Context, item: exp.Table) -> Relation:
     if not all(isinstance(part, exp.Identifier) for part in item.parts):
-        raise unbuildable(context, f"the table function {item.sql('spark')}", item)
+        return _function(context, item)
     name = tuple(part.name for part in item.parts)
     cte = context.ctes.get(name[0].casefold()) if len(name) == 1 else None
     plan: Node
@@ -113,6 +113,25 @@ def _table(context: Context, item: exp.Table) -> Relation:
     keyed = {label.casefold(): column.name for label, column in zip(labels, output, strict=True)}
     plan = Scan(table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in table.key))
     return _named(context, plan, item.alias or name[-1], item.args.get("alias"))
+
+
+def _function(context: Context, item: exp.Table) -> Relation:
+    """``explode(…)`` and ``range(…)`` in FROM: what they make of one row without columns."""
+    row, function = Values((), ((),)), item.this
+    if isinstance(function, exp.Anonymous) and function.name.lower() == "range":
+        numbers = [literal_number(context, value, "range of") for value in function.expressions]
+        start, stop, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+        if start is None or stop is None or step is None or step < 1 or start >= stop or len(numbers) > 3:
+            raise unbuildable(context, item.sql("spark"), item)
+        ends = {name: exp.cast(exp.Literal.number(n), "bigint") for name, n in (("start", start), ("end", stop - 1))}
+        series = exp.GenerateSeries(**ends, step=exp.cast(exp.Literal.number(step), "bigint"))
+        plan = Generate(row, exp.Explode(this=series), context.numbering.columns(["id"], [_type("bigint")]))
+    elif is_generator(function):
+        output = context.numbering.columns(generator_labels(context, function))
+        plan = Generate(row, bind(function, Scope(context.sql, []), context), output, is_outer_generator(function))
+    else:
+        raise unbuildable(context, f"the table function {item.sql('spark')}", item)
+    return _named(context, plan, item.alias or None, item.args.get("alias"))
 
 
 def _type(kind: str) -> exp.DataType:

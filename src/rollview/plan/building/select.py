@@ -18,6 +18,7 @@ from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_g
 from rollview.plan.building.relations import build_from, generator_labels
 from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.building.subqueries import Pending, attach, attach_predicate, predicate
+from rollview.plan.building.time_window import with_time_window
 from rollview.plan.building.types import type_of
 from rollview.plan.expressions import Expr, replace_columns
 from rollview.plan.nodes import (
@@ -77,7 +78,8 @@ class _Select:
 
 
 def build_select(context: Context, node: exp.Select, parent: Scope | None) -> Node:
-    source = build_from(context, node, parent)
+    node = _subqueries_in_where(node)
+    node, source = with_time_window(context, node, build_from(context, node, parent), parent)
     select = _Select(context, node, Scope(context.sql, list(source.entries), parent), source.plan)
     _refuse(context, node)
     if node.args.get("where") is not None:
@@ -99,6 +101,22 @@ def build_select(context: Context, node: exp.Select, parent: Scope | None) -> No
     order = [(replace_columns(value, select.values), term) for value, term in order]
     order = _windows(select, order)
     return _output(select, order)
+
+
+def _subqueries_in_where(node: exp.Select) -> exp.Select:
+    """``a JOIN b ON a.k = b.k AND EXISTS (…)`` with the EXISTS in WHERE, where no outer join keeps rows despite it."""
+    joins = node.args.get("joins") or []
+    inner = [join for join in joins if not (join.side or join.method) and (join.kind or "INNER").upper() == "INNER"]
+    if any((join.side or "").upper() in ("RIGHT", "FULL") for join in joins):
+        return node
+    for join in inner:
+        parts = _parts(join.args["on"]) if join.args.get("on") is not None else []
+        moved = [part for part in parts if part.find(exp.Query)]
+        if moved:
+            kept = [part for part in parts if part not in moved]
+            join.set("on", exp.and_(*kept) if kept else None)
+            node = node.where(*moved, copy=False)
+    return node
 
 
 def _refuse(context: Context, node: exp.Select) -> None:
@@ -329,18 +347,13 @@ def _group_keys(select: _Select) -> tuple[list[Expr], tuple[tuple[int, ...], ...
         return keys, None
     if group.args.get("totals"):
         raise unbuildable(select.context, "WITH TOTALS", group)
-    parts: list[list[tuple[int, ...]]] = []
-    special = [
-        *(group.args.get("grouping_sets") or ()),
-        *(group.args.get("rollup") or ()),
-        *(group.args.get("cube") or ()),
-    ]
-    for expr in [*group.expressions, *special]:
-        parts.append(_sets_of(expr, index))
-    if all(len(part) == 1 for part in parts):
-        return keys, None
+    parts = [_sets_of(expr, index) for expr in group.expressions]
+    if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…): first the keys, then which of them
+        parts = []
+    for special in ("grouping_sets", "rollup", "cube"):
+        parts += [_sets_of(expr, index) for expr in group.args.get(special) or ()]
     sets = [tuple(sorted(set(itertools.chain(*choice)))) for choice in itertools.product(*parts)]
-    return keys, tuple(sets)
+    return keys, None if sets == [tuple(range(len(keys)))] else tuple(sets)
 
 
 def _sets_of(expr: Expr, index: Callable[[Expr], int]) -> list[tuple[int, ...]]:

@@ -1,0 +1,59 @@
+"""SQL as a tree, the same for every spelling of one thing.
+
+The library that reads it knows many dialects. Where Spark's has another default or one more way to write something than
+the library thinks, it is settled here, so that no later step has to ask.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import Token
+
+_SPARK = Dialect.get_or_raise("spark")
+
+
+def read(sql: str) -> list[exp.Expr]:
+    """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
+    tokens = _SPARK.tokenize(sql)
+    _window_is_a_name(tokens)
+    trees = [tree for tree in _SPARK.parser().parse(tokens, sql) if tree is not None]
+    for tree in trees:
+        for node in tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat):
+            _settle(node)
+    return trees
+
+
+def _window_is_a_name(tokens: list[Token]) -> None:
+    """``window(t, '1 hour')`` and ``window.start``: the word begins a clause only before a name and AS."""
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and after.token_type in (TokenType.L_PAREN, TokenType.DOT):
+            token.token_type = TokenType.VAR
+
+
+def _settle(node: exp.Expr) -> None:
+    if isinstance(node, exp.WindowSpec):
+        _whole_frame(node)
+    elif isinstance(node, exp.Group):
+        _sets_of_all(node)
+    elif node.args.get("separator") is None:  # Spark puts nothing between the strings, the library a comma
+        node.set("separator", exp.Literal.string(""))
+
+
+def _whole_frame(frame: exp.Expr) -> None:
+    """``rows 2 preceding`` as ``ROWS BETWEEN 2 PRECEDING AND CURRENT ROW``."""
+    for part, value in frame.args.items():
+        if isinstance(value, str):
+            frame.set(part, value.upper())
+    if frame.args.get("end") is None:
+        frame.set("end", "CURRENT ROW")
+
+
+def _sets_of_all(group: exp.Expr) -> None:
+    """``GROUP BY a, b WITH CUBE`` as ``GROUP BY CUBE (a, b)``."""
+    for part in ("rollup", "cube"):
+        for item in group.args.get(part) or ():
+            if not item.expressions:
+                item.set("expressions", [key.pop() for key in list(group.expressions)])
