@@ -21,7 +21,7 @@ def read(sql: str) -> list[exp.Expr]:
     _window_is_a_name(tokens)
     trees = [tree for tree in _SPARK.parser().parse(tokens, sql) if tree is not None]
     for tree in trees:
-        for node in tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat):
+        for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any)):
             _settle(node)
     return trees
 
@@ -38,6 +38,10 @@ def _settle(node: exp.Expr) -> None:
         _whole_frame(node)
     elif isinstance(node, exp.Group):
         _sets_of_all(node)
+    elif isinstance(node, exp.Any):
+        compared = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
+        if not compared and isinstance(node.this, exp.Paren):  # the aggregate
+            node.replace(exp.LogicalOr(this=node.this.this))
     elif node.args.get("separator") is None:  # Spark puts nothing between the strings, the library a comma
         node.set("separator", exp.Literal.string(""))
 

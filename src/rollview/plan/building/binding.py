@@ -31,7 +31,7 @@ def bind(
         return scope.resolve(node)
     if (
         isinstance(node, exp.Subquery | exp.Exists)
-        or (isinstance(node, exp.Any | exp.All) and not isinstance(node.this, exp.Tuple))
+        or (isinstance(node, exp.Any | exp.All) and _of_a_query(node))
         or (isinstance(node, exp.In) and node.args.get("query") is not None)
         or _quantified(node)
     ):
@@ -58,5 +58,10 @@ def _quantified(node: Expr) -> bool:
         isinstance(node, exp.Predicate)
         and isinstance(node, exp.Binary)
         and isinstance(node.expression, exp.Any | exp.All)
-        and not isinstance(node.expression.this, exp.Tuple)  # LIKE ANY ('a%', 'b%')
+        and _of_a_query(node.expression)
     )
+
+
+def _of_a_query(quantifier: Expr) -> bool:
+    """Not ``LIKE ANY ('a%', 'b%')``."""
+    return isinstance(quantifier.this, exp.Query) or isinstance(quantifier.this.unnest(), exp.Query)

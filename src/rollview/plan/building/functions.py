@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
+from rollview.plan.building.context import Unbuildable
 from rollview.plan.expressions import Expr
 
 #: Aggregates of Spark that the parser reads as functions without a meaning of their own.
 _AGGREGATES = {
-    "any", "any_value", "approx_percentile", "bit_and", "bit_or", "bit_xor", "bitmap_construct_agg", "bitmap_or_agg",
-    "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count_if", "count_min_sketch", "covar_pop",
-    "covar_samp", "every", "first", "first_value", "grouping", "grouping_id", "histogram_numeric", "hll_sketch_agg",
-    "hll_union_agg", "kurtosis", "last", "last_value", "listagg", "max_by", "mean", "median", "min_by", "mode",
-    "percentile", "percentile_approx", "product", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
-    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some", "std", "string_agg", "try_avg",
+    "any_value", "approx_percentile", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "collect_list",
+    "collect_set", "corr", "count_if", "count_min_sketch", "covar_pop", "covar_samp", "every", "first", "first_value",
+    "grouping", "grouping_id", "histogram_numeric", "kurtosis", "last", "last_value", "listagg", "max_by", "mean",
+    "median", "min_by", "mode", "percentile", "percentile_approx", "regr_avgx", "regr_avgy", "regr_count",
+    "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some", "std", "try_avg",
     "try_sum",
 }  # fmt: skip
+_NAMED_AGGREGATE = re.compile(r"_agg(_bigint|_double|_float|_integer)?$")
+
+#: Of no rows these give something of their own.
+_SKETCH = re.compile(r"sketch|bitmap|hll|kll|theta|tuple|top_k")
 
 #: What an aggregate gives for a group without rows, where that is not NULL.
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
@@ -33,7 +39,7 @@ def is_aggregate(expr: Expr) -> bool:
     if isinstance(expr, _WRAPPERS):
         return is_aggregate(expr.this)
     if isinstance(expr, exp.Anonymous):
-        return expr.name.lower() in _AGGREGATES
+        return expr.name.lower() in _AGGREGATES or bool(_NAMED_AGGREGATE.search(expr.name.lower()))
     return isinstance(expr, exp.AggFunc | exp.Grouping | exp.GroupingId)
 
 
@@ -49,10 +55,13 @@ def holds_aggregate(expr: Expr) -> bool:
 
 
 def of_nothing(aggregate: Expr) -> Expr:
-    """The value of an aggregate over no rows."""
+    """The value of an aggregate over no rows. Raises Unbuildable if only Spark knows."""
     inner = aggregate
     while isinstance(inner, _WRAPPERS):
         inner = inner.this
+    name = inner.name if isinstance(inner, exp.Anonymous) else inner.key
+    if _SKETCH.search(name.lower()):
+        raise Unbuildable(f"{name}() of no rows cannot be compiled yet")
     if isinstance(inner, _COUNTS) or (
         isinstance(inner, exp.Anonymous) and inner.name.lower() in ("count_if", "regr_count")
     ):
