@@ -226,12 +226,32 @@ def _random_round_trips(first: int, last: int) -> None:
     [
         "SELECT * FROM customers TABLESAMPLE (10 PERCENT)",
         "SELECT order_id FROM orders DISTRIBUTE BY order_id",
-        "SELECT o.order_id FROM orders o JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
+        "SELECT o.order_id FROM orders o LEFT JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
     ],
 )
 def test_what_cannot_be_compiled_says_so(sql: str) -> None:
     with pytest.raises(Unbuildable, match="cannot be compiled yet"):
         compile_view(sql, duck.finder(duck.shop_tables()))
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("to_char(unix_date(placed), '99G999')", "TO_CHAR(UNIX_DATE(`placed`), '99G999')"),
+        ("max_by(status, placed, 2)", "MAX_BY(`status`, `placed`, 2)"),
+        ("listagg(status)", "LISTAGG(`status`, '')"),
+        ("percentile_cont(0.5) WITHIN GROUP (ORDER BY cust_id)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY"),
+        ("percentile_disc(0.5) WITHIN GROUP (ORDER BY cust_id)", "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY"),
+        ("is_variant_null(parse_json(status))", "IS_VARIANT_NULL(PARSE_JSON(`status`))"),
+        ("levenshtein(status, channel, 2)", "LEVENSHTEIN(`status`, `channel`, 2)"),
+        ("any(status = 'paid')", "BOOL_OR(`status` = 'paid')"),
+        ("theta_sketch_agg(cust_id)", "THETA_SKETCH_AGG(`cust_id`)"),
+    ],
+)
+def test_functions_reach_spark_as_they_were_written(written: str, printed: str) -> None:
+    """The library that reads and prints SQL would make something else of each of these."""
+    plan = compile_view(f"SELECT {written} AS x FROM orders", duck.finder(duck.shop_tables())).plan
+    assert printed in " ".join(print_plan(plan, "spark").split())
 
 
 def test_a_plan_prints_as_indented_text(db: duckdb.DuckDBPyConnection) -> None:

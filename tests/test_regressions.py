@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from rollview import Rollview, connect
+from rollview.engine.duck import DuckEngine
 from rollview.engine.spark import SparkEngine
-from rollview.errors import InternalError, SchemaChanged
+from rollview.errors import InternalError, SchemaChanged, SqlError
 from rows import rows
 
 
@@ -337,3 +338,26 @@ def test_a_subquery_in_a_condition_below_a_union(rv: Rollview, monkeypatch: pyte
     assert rv.refresh("inferring", full=True).strategy == "full"
     refreshed(rv, "partition_recompute")
     assert rv.spark.conf.get("spark.sql.constraintPropagation.enabled") == "true"
+
+
+def test_an_aggregate_of_the_users_own_is_not_taken_for_a_function_of_each_row() -> None:
+    rv = connect("duckdb:")
+    assert isinstance(rv.engine, DuckEngine)
+    rv.engine.connection.execute("CREATE MACRO total(x) AS sum(x)")
+    rv.declare_deterministic("total")
+    rv.sql("CREATE TABLE t (k INT, n INT, PRIMARY KEY (k)); INSERT INTO t VALUES (1, 1), (2, 2)")
+    rv.create("v", "SELECT total(n) AS s FROM t")
+    rv.sql("INSERT INTO t VALUES (3, 3)")
+    result = rv.refresh("v")
+    assert (result.strategy, result.reason) == ("full", "not_compiled")
+    assert rv.verify("v").ok
+
+
+def test_a_query_that_duckdb_does_not_take_is_refused_with_its_reason() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (k INT, s STRING, PRIMARY KEY (k))")
+    with pytest.raises(SqlError, match=r"DuckDB refuses this statement(.|\n)*Collation"):
+        rv.create("v", "SELECT k, s COLLATE UTF8_LCASE AS s FROM t")
+    with pytest.raises(SqlError, match="arrays_overlap is not a function of DuckDB"):
+        rv.create("v", "SELECT arrays_overlap(array(k), array(1)) AS s FROM t")
+    assert not rv.catalog.names()

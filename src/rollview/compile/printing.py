@@ -52,9 +52,10 @@ def print_plan(
     relations: Relations = lambda scan: scan.table,
     pretty: bool = False,
 ) -> str:
-    """The plan as SQL text. Raises an error rather than leave out what the dialect cannot say."""
+    """The plan as SQL text. For Spark, raises an error rather than leave out what the library cannot say."""
     query = plan_query(plan, dialect, labels, relations)
-    return query.sql(dialect=dialect, pretty=pretty, copy=False, unsupported_level=ErrorLevel.RAISE)
+    level = ErrorLevel.RAISE if dialect == "spark" else ErrorLevel.WARN
+    return query.sql(dialect=dialect, pretty=pretty, copy=False, unsupported_level=level)
 
 
 def plan_query(
