@@ -202,6 +202,29 @@ def test_settings_that_change_results_are_those_of_the_creation(rv: Rollview) ->
     assert rv.spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def test_settings_that_nobody_set_are_what_they_are_by_default(rv: Rollview) -> None:
+    """A session without a time zone of its own has that of the machine."""
+    assert isinstance(rv.engine, SparkEngine)
+    settings = rv.engine.result_settings()
+    assert settings["spark.sql.session.timeZone"] == rv.spark.conf.get("spark.sql.session.timeZone")
+    assert rv.engine.has_settings(settings)
+
+
+def test_quotes_and_escapes_are_those_of_the_creation(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (id INT, a STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'x')")
+    rv.spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    try:
+        rv.create("v", 'SELECT id, "a" AS b FROM t')
+    finally:
+        rv.spark.conf.unset("spark.sql.ansi.doubleQuotedIdentifiers")
+    rv.create("w", 'SELECT id, "a" AS b FROM t')
+    rv.sql("INSERT INTO t VALUES (2, 'y')")
+    assert rv.refresh("v").reason == "not_compiled"
+    assert rv.refresh("w").strategy == "append"
+    assert rows(rv.table("v")) == [(1, "x"), (2, "y")]
+    assert rows(rv.table("w")) == [(1, "a"), (2, "a")]
+
+
 def test_ties_are_decided_the_same_way_at_every_refresh() -> None:
     """The first rows of an order with ties, and the numbers of tied rows: whatever is taken away is what was stored."""
     rv = connect("duckdb:")

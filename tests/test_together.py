@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from threading import Barrier
+from typing import Any
 
 import pytest
 
 from rollview import Rollview, connect
+from rollview.refresh.results import RefreshResult
 from rollview.refresh.together import levels
 from rollview.refresh.views import View
 
@@ -94,3 +97,24 @@ def test_levels() -> None:
 
     views: dict[str, View] = {"d": Fake("b", "c"), "b": Fake("a", "t"), "c": Fake("a"), "a": Fake("t")}  # type: ignore[dict-item]
     assert levels(views) == [["a"], ["b", "c"], ["d"]]
+
+
+def test_siblings_are_refreshed_side_by_side(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for the other to begin, twice."""
+    from rollview.refresh import together
+    from rollview.refresh.running import refresh_view
+
+    rv.sql("CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a', 1)")
+    rv.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
+    rv.create("w", "SELECT g, max(n) AS s FROM t GROUP BY g")
+    plain, both = refresh_view, Barrier(2, timeout=60)
+
+    def waiting(*args: Any, **named: Any) -> RefreshResult:
+        both.wait()
+        return plain(*args, **named)
+
+    monkeypatch.setattr(together, "refresh_view", waiting)
+    for change in ("INSERT INTO t VALUES (2, 'b', 2)", "UPDATE t SET n = n + 1"):
+        rv.sql(change)
+        assert all(result.strategy != "full" for result in rv.refresh_all())
+        assert all(rv.verify(name).ok for name in "vw")

@@ -27,6 +27,7 @@ from rollview.errors import (
     nearest,
 )
 from rollview.parse.names import Name, parse_name, quote
+from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
 from rollview.plan.nodes import MARK, SINGLE, Join, Node, Scan
 
@@ -168,12 +169,15 @@ def _sentence(error: PySparkException) -> str:
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text).strip()
 
 
-#: Settings of a session that change what a query returns, and their defaults.
-_RESULT_SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.caseSensitive": "false",
-}
+#: Settings of a session that change what a query returns.
+_RESULT_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.timestampType",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    *OTHER_SPELLINGS,
+)
 
 #: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
 LOCAL_ROWS = 100_000
@@ -231,7 +235,7 @@ class SparkEngine:
         return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
     def result_settings(self) -> Mapping[str, str]:
-        return {name: self.spark.conf.get(name, default) or default for name, default in _RESULT_SETTINGS.items()}
+        return {name: value for name in _RESULT_SETTINGS if (value := self.spark.conf.get(name)) is not None}
 
     def planning_settings(self, plan: Node) -> Mapping[str, str]:
         # Spark looks for the columns of a subquery among those of a union around it when it infers conditions
@@ -239,7 +243,7 @@ class SparkEngine:
         return {"spark.sql.constraintPropagation.enabled": "false"} if asking else {}
 
     def has_settings(self, values: Mapping[str, str]) -> bool:
-        return all(self.spark.conf.get(name, None) == value for name, value in values.items())
+        return all(self.spark.conf.get(name) == value for name, value in values.items())
 
     def settings(self, values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self.has_settings(values) else settings(self.spark, values)

@@ -12,6 +12,9 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token
 
+#: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
+OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
+
 _SPARK = Dialect.get_or_raise("spark")
 
 

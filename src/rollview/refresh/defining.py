@@ -16,6 +16,7 @@ from rollview.delta.deriving import NotMaintained
 from rollview.engine.protocol import Frame
 from rollview.errors import NotDeterministic
 from rollview.parse.names import Name
+from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Aggregate, Filter, Node, Project, Window
@@ -112,6 +113,8 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
         known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
         return None if known is None else view.bases[known]
 
+    if any(view.settings.get(name) == "true" for name in OTHER_SPELLINGS):
+        return None, "not_compiled"
     helpers = {helper.id: helper.name for helper in view.helpers}
     try:
         compiled = compile_view(view.query, table)
