@@ -181,4 +181,6 @@ def _plain(value: Any) -> Any:
         return "NaN" if value != value else float(f"{value:.8e}")  # NaN equals NaN here
     if isinstance(value, list):
         return tuple(_plain(item) for item in value)
-    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return tuple(sorted((str(name), _plain(item)) for name, item in value.items()))
+    return value
