@@ -182,7 +182,7 @@ def test_random_queries_survive_the_round_trip_and_their_keys_are_true(start: in
 
 
 def test_some_random_queries_survive_the_round_trip_and_their_keys_are_true() -> None:
-    _random_round_trips(100_000, 100_080)
+    _random_round_trips(100_000, 100_040)
 
 
 #: DuckDB contradicts itself here: EXISTS over a query that returns four rows is false.
