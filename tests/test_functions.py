@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from rollview.compile.dialects import in_dialect
-from rollview.parse.reading import read
-from rollview.plan.building.functions import is_aggregate, is_generator
+from rollview.parse.reading import is_generator, read
+from rollview.plan.building.functions import is_aggregate
 
 #: Give another result at every call.
 CHANCE = {"aes_encrypt", "current_time", "current_timestamp", "java_method", "localtimestamp", "now", "rand", "randn"} | {

@@ -15,6 +15,9 @@ from sqlglot.tokenizer_core import Token
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
 
+_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
+_GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
+
 _SPARK = Dialect.get_or_raise("spark")
 
 
@@ -27,6 +30,13 @@ def read(sql: str) -> list[exp.Expr]:
         for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any)):
             _settle(node)
     return trees
+
+
+def is_generator(expr: exp.Expr) -> bool:
+    """Whether this makes rows of one."""
+    if isinstance(expr, exp.Anonymous):
+        return expr.name.lower() in _GENERATOR_NAMES
+    return isinstance(expr, _GENERATORS)
 
 
 def _window_is_a_name(tokens: list[Token]) -> None:

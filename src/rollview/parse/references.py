@@ -15,10 +15,7 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.names import Name, quote
-from rollview.parse.reading import read
-
-#: Functions in FROM that read no table.
-_MAKE_ROWS = {"range", "inline", "inline_outer", "explode_outer", "posexplode_outer", "json_tuple"}
+from rollview.parse.reading import is_generator, read
 
 
 @dataclass(frozen=True)
@@ -77,11 +74,7 @@ def references(sql: str) -> tuple[Reference, ...]:
 def _makes_its_rows(table: exp.Table) -> bool:
     """Whether this is a function like ``range(10)`` or ``explode(…)``, which reads nothing."""
     function = table.this
-    if isinstance(function, exp.Anonymous):
-        return function.name.lower() in _MAKE_ROWS
-    return isinstance(
-        function, exp.Explode | exp.ExplodeOuter | exp.Posexplode | exp.PosexplodeOuter | exp.Inline | exp.Stack
-    )
+    return is_generator(function) or (isinstance(function, exp.Anonymous) and function.name.lower() == "range")
 
 
 def _reference(sql: str, table: exp.Table) -> Reference:

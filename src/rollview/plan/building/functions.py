@@ -1,4 +1,4 @@
-"""Which functions aggregate, which generate rows, and which give another result at every call."""
+"""Which functions aggregate, and which give another result at every call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ _SKETCH = re.compile(r"sketch|bitmap|hll|kll|theta|tuple|top_k")
 #: What an aggregate gives for a group without rows, where that is not NULL.
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
 _LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
-
-_GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
-_GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
 
 #: Wrappers of an aggregate that belong to it.
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -69,12 +66,6 @@ def of_nothing(aggregate: Expr) -> Expr:
     if isinstance(inner, _LISTS):
         return exp.Array(expressions=[])
     return exp.null()
-
-
-def is_generator(expr: Expr) -> bool:
-    if isinstance(expr, exp.Anonymous):
-        return expr.name.lower() in _GENERATOR_NAMES
-    return isinstance(expr, _GENERATORS)
 
 
 def is_outer_generator(expr: Expr) -> bool:

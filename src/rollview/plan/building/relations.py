@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rollview.errors import Place, SqlError, TableNotFound
+from rollview.parse.reading import is_generator
 from rollview.plan.building.binding import bind
 from rollview.plan.building.context import Context, Cte, literal_number, unbuildable
-from rollview.plan.building.functions import is_generator, is_outer_generator
+from rollview.plan.building.functions import is_outer_generator
 from rollview.plan.building.pivot import pivoted
 from rollview.plan.building.scope import Entry, Scope, place, typed
 from rollview.plan.building.unnest import lateral_join

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from rollview.errors import NotDeterministic, SqlError
+from rollview.parse.reading import is_generator
 from rollview.plan.building.binding import bind
 from rollview.plan.building.context import Context, literal_number, unbuildable
-from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_generator, is_outer_generator
+from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_outer_generator
 from rollview.plan.building.relations import build_from, generator_labels
 from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.building.subqueries import Pending, attach, attach_predicate, predicate
