@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import shop
 from rollview import Rollview, connect
 from rollview.compile import script
+from rollview.delta.deriving import NEW
+from rollview.engine.duck import DuckEngine
+from rollview.engine.spark import settings
+from rollview.errors import TooLargeToSend
+from rollview.plan.nodes import Join, Node, Scan
 from rollview.refresh import steps
 from rollview.refresh.results import REASONS
 
@@ -188,9 +195,20 @@ JOBS = {
 }
 
 
+def jobs_of(rv: Rollview, name: str) -> int:
+    """How many Spark jobs a refresh takes."""
+    context, group = rv.spark.sparkContext, uuid.uuid4().hex
+    context.setJobGroup(group, "")
+    assert rv.refresh(name).strategy not in ("full", "no_op")
+    context.setJobGroup("", "")
+    assert rv.verify(name).ok
+    return len(context.statusTracker().getJobIdsForGroup(group))
+
+
 def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Rollview], tmp_path: Path) -> None:
-    """The number of Spark jobs is a constant of the view: of a hundred times the rows, the same change takes as many. Only
-    steps that turn out to be empty save some, and keys that are few enough to be listed."""
+    """The number of Spark jobs is a constant of the view: of a hundred times the rows, the same change takes as many, and
+    so does a change of four times the rows. Only steps that turn out to be empty save some, and keys that are few enough
+    to be listed."""
     counts: dict[str, list[int]] = {}
     for rows in (300, 30_000):
         rv = opened(folder=tmp_path / str(rows))
@@ -206,12 +224,13 @@ def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Ro
         rv.sql(f"INSERT INTO orders SELECT CAST(id + {rows} AS INT), CAST(id + {rows // 20} AS INT), 5 FROM range(3)")
         rv.sql("DELETE FROM orders WHERE id IN (7, 107, 207)")
         for name in JOBS:
-            context = rv.spark.sparkContext
-            context.setJobGroup(f"{name} {rows}", "")
-            assert rv.refresh(name).strategy not in ("full", "no_op")
-            context.setJobGroup("", "")
-            counts.setdefault(name, []).append(len(context.statusTracker().getJobIdsForGroup(f"{name} {rows}")))
-            assert rv.verify(name).ok
+            counts.setdefault(name, []).append(jobs_of(rv, name))
+    assert all(few == many for few, many in counts.values()), counts
+    counts.clear()
+    for low, high in ((200, 349), (400, 999)):  # customers with twenty orders each
+        rv.sql(f"UPDATE orders SET amount = amount + 1, cust = cust + 1500 WHERE cust BETWEEN {low} AND {high}")
+        for name in JOBS:
+            counts.setdefault(name, []).append(jobs_of(rv, name))
     assert all(few == many for few, many in counts.values()), counts
 
 
@@ -224,3 +243,49 @@ def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: 
     for view_name, outcome in followed(connect("duckdb:"), views, 7).items():
         assert not outcome.wrong, (view_name, outcome.wrong)
         assert "full" not in outcome.strategies, view_name
+
+
+def test_results_that_are_too_large_to_be_sent_are_joined_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few changed rows can have more partners than an engine can send around: the refresh then goes without."""
+    sent: list[bool] = []
+
+    def selected(engine: DuckEngine, plan: Node, *rest: Any, **more: Any) -> Any:
+        results = [node for node in plan.walk() if isinstance(node, Join) and node.small == "left"]
+        sent.append(
+            any(isinstance(scan, Scan) and scan.version == NEW for node in results for scan in node.left.walk())
+        )
+        if sent[-1]:
+            raise TooLargeToSend("Too large", why="it is")
+        return select(engine, plan, *rest, **more)
+
+    rv = connect("duckdb:")
+    rv.sql(
+        "CREATE TABLE a (i INT, x INT, PRIMARY KEY (i)); CREATE TABLE b (i INT, j INT); CREATE TABLE c (j INT, y INT)"
+    )
+    rv.sql("INSERT INTO a VALUES (1, 1); INSERT INTO b VALUES (1, 2), (1, 3); INSERT INTO c VALUES (2, 5), (3, 7)")
+    rv.create("v", "SELECT x, y FROM a JOIN b USING (i) JOIN c USING (j)")
+    rv.sql("UPDATE a SET x = 2")
+    select = DuckEngine.select
+    monkeypatch.setattr(DuckEngine, "select", selected)
+    assert rv.refresh("v").strategy == "row_delta"
+    assert any(sent)
+    assert not sent[-1]
+    monkeypatch.undo()
+    assert rv.verify("v").ok
+
+
+@pytest.mark.slow
+def test_very_many_partners_of_a_changed_row_on_spark(opened: Callable[..., Rollview], tmp_path: Path) -> None:
+    rv = opened(folder=tmp_path / "w")
+    rv.sql("CREATE TABLE nation (n INT, name STRING, PRIMARY KEY (n))")
+    rv.sql("CREATE TABLE customer (c INT, n INT, PRIMARY KEY (c)); CREATE TABLE orders (c INT, x INT)")
+    rv.sql("INSERT INTO nation SELECT CAST(id AS INT), concat('n', id) FROM range(5)")
+    rv.sql("INSERT INTO customer SELECT CAST(id AS INT), IF(id % 3 = 0, 1, 3) FROM range(6000000)")
+    rv.sql("INSERT INTO orders SELECT CAST(id AS INT), 1 FROM range(6000000)")
+    rv.create(
+        "v", "SELECT name, count(*), sum(x) FROM nation JOIN customer USING (n) JOIN orders USING (c) GROUP BY name"
+    )
+    rv.sql("UPDATE nation SET name = 'new' WHERE n = 3")
+    with settings(rv.spark, {"spark.sql.maxBroadcastTableSize": "70MB"}):  # Spark's own limit is 8 GB
+        assert rv.refresh("v").strategy == "aggregate_merge"
+    assert rv.verify("v").ok

@@ -188,6 +188,12 @@ class InternalError(RollviewError):
     code = "internal"
 
 
+class TooLargeToSend(InternalError):
+    """Rows that were to be sent to every worker are too many: a way that sends less has to be taken."""
+
+    code = "too_large_to_send"
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """A sentence that offers the nearest of ``names``, or the empty string."""
     by_fold = {candidate.casefold(): candidate for candidate in names}

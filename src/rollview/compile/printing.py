@@ -157,11 +157,15 @@ class _Printer:
         query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
+        self._hint(query, node)
+        return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
+
+    def _hint(self, query: exp.Select, node: Join) -> None:
+        """Tells Spark which side of a join is small."""
         if node.small is not None and self.dialect == "spark":
             name = self.cte(node.left if node.small == "left" else node.right)
             hint = exp.Anonymous(this="BROADCAST", expressions=[exp.to_identifier(name, quoted=True)])
             query.set("hint", exp.Hint(expressions=[hint]))
-        return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
 
     def _full_by_parts(self, node: Join) -> exp.Query:
         """A full join that PostgreSQL cannot do: the left join, and the right rows that match nothing."""
@@ -200,6 +204,7 @@ class _Printer:
             inner = exp.Exists(this=self._matching(node, condition))
             return query.where(inner if node.kind == SEMI else exp.Not(this=inner), copy=False)
         kind = f"LEFT {node.kind.upper()}" if self.dialect == "spark" else node.kind.upper()
+        self._hint(query, node)
         return query.join(self.source(node.right), on=condition, join_type=kind, copy=False)
 
     def _matching(

@@ -24,6 +24,7 @@ from rollview.errors import (
     SqlError,
     SqlSyntaxError,
     TableNotFound,
+    TooLargeToSend,
     nearest,
 )
 from rollview.parse.names import Name, parse_name, quote
@@ -83,6 +84,15 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: s
     return spark.createDataFrame([tuple(row) for row in rows], schema)
 
 
+#: What Spark says when it cannot broadcast rows: too many, or too large for the driver or for what it may be sent.
+_TOO_LARGE = (
+    "Cannot broadcast the table",
+    "Not enough memory to build and broadcast",
+    "Could not execute broadcast in",
+    "is bigger than spark.driver.maxResultSize",
+)
+
+
 @contextlib.contextmanager
 def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
     """Turns what Spark says about ``sql`` into our words; ``names`` lists the tables that could have been meant."""
@@ -94,7 +104,9 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
         java = getattr(error, "java_exception", None)  # of a session that is not Connect
         if java is None:
             raise
-        raise InternalError("Spark failed while it planned or ran a statement", why=_first_cause(java)) from error
+        cause = _first_cause(java)
+        kind = TooLargeToSend if any(text in cause for text in _TOO_LARGE) else InternalError
+        raise kind("Spark failed while it planned or ran a statement", why=cause) from error
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:

@@ -24,6 +24,7 @@ from rollview.errors import (
     SchemaChanged,
     SqlError,
     TableNotFound,
+    TooLargeToSend,
     VersionGone,
 )
 from rollview.parse.names import quote
@@ -123,7 +124,10 @@ def _refreshed(
     reason = why_full(catalog, view, before, target, full)
     if reason is None:
         try:
-            return _followed(catalog, view, before, target)
+            try:
+                return _followed(catalog, view, before, target)
+            except TooLargeToSend:  # a few changed rows have very many partners
+                return _followed(catalog, view, before, target, sending=False)
         except VersionGone:
             reason = "history_gone"
         except InternalError as error:
@@ -191,8 +195,10 @@ def _over_tables_now(catalog: Catalog, view: View) -> View:
     return replace(view, bases=bases)
 
 
-def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> _Done | None:
-    """The changes of the base tables, carried through the view's Δ-script."""
+def _followed(
+    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], *, sending: bool = True
+) -> _Done | None:
+    """The changes of the base tables, carried through the view's Δ-script. ``sending``: as in ``Running``."""
     compiled = compiled_view(catalog, view)
     assert compiled.state is not None
     kept: list[Kept] = []
@@ -207,7 +213,7 @@ def _followed(catalog: Catalog, view: View, before: Reflected, target: Mapping[s
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
             versions = {table: identity.version for table, identity in target.items()}
-            run = Running(catalog, view, changes, before.versions(), versions, kept)
+            run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending)
             rows = None if script is None else run.rows(script)
             if script is None or rows is None:  # the commit says how far the view has come
                 commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)

@@ -25,12 +25,21 @@ _SMALL_TABLE = 10_000_000
 
 
 class Running:
-    """One run of a script. ``kept`` is what the engine has to forget afterwards."""
+    """One run of a script. ``kept`` is what the engine has to forget afterwards; ``sending`` says whether the engine is
+    to broadcast results of joins."""
 
     def __init__(
-        self, catalog: Catalog, view: View, changes: Mapping[str, Kept], before: Vector, after: Vector, kept: list[Kept]
+        self,
+        catalog: Catalog,
+        view: View,
+        changes: Mapping[str, Kept],
+        before: Vector,
+        after: Vector,
+        kept: list[Kept],
+        *,
+        sending: bool = True,
     ) -> None:
-        self.catalog, self.view, self.kept = catalog, view, kept
+        self.catalog, self.view, self.kept, self.sending = catalog, view, kept, sending
         self._vectors = {OLD: before, NEW: after}
         self._changes = changes
         self._frames: dict[str, Frame] = {}
@@ -81,7 +90,9 @@ class Running:
     def _fitted(self, plan: Node) -> Node | None:
         """The plan with what is known only now; None if it can have no rows."""
         there = drop_empty(plan, lambda scan: relation_name(scan) in self._empty)
-        return None if there is None else literal_keys(small_sides(there, self._is_small), self._known, self._bounds)
+        if there is None:
+            return None
+        return literal_keys(small_sides(there, self._is_small, results=self.sending), self._known, self._bounds)
 
     def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
         place = relation_name(scan), column

@@ -59,6 +59,9 @@ class DuckStore:
     def __init__(self, engine: DuckEngine) -> None:
         self.engine = engine
         self.db: duckdb.DuckDBPyConnection = engine.connection
+        # what is known of tables as long as nothing is written
+        self._names: set[str] | None = None
+        self._columns_of: dict[str, list[str]] = {}
         self._known: dict[str, _Info] = {}
         self._last: dict[tuple[str, str | None], Commit] = {}
         self.db.execute("CREATE SCHEMA IF NOT EXISTS rv_data; CREATE SCHEMA IF NOT EXISTS rv_meta")
@@ -93,7 +96,9 @@ class DuckStore:
         return sorted(row[0] for row in self.db.execute("SELECT name FROM rv_meta.tables").fetchall())
 
     def exists(self, table: str) -> bool:
-        return bool(self.db.execute("SELECT 1 FROM rv_meta.tables WHERE name = ?", [table]).fetchall())
+        if self._names is None:
+            self._names = set(self.tables())
+        return table in self._names
 
     def _info(self, table: str) -> _Info:
         if table not in self._known:
@@ -129,8 +134,10 @@ class DuckStore:
         return None
 
     def _columns(self, table: str) -> list[str]:
-        described = self.db.execute(f"DESCRIBE rv_data.{_q(table)}").fetchall()
-        return [row[0] for row in described if row[0] not in ("__from", "__to")]
+        if table not in self._columns_of:
+            described = self.db.execute(f"DESCRIBE rv_data.{_q(table)}").fetchall()
+            self._columns_of[table] = [row[0] for row in described if row[0] not in ("__from", "__to")]
+        return self._columns_of[table]
 
     def _listed(self, table: str) -> str:
         return ", ".join(_q(c) for c in self._columns(table))
@@ -205,6 +212,8 @@ class DuckStore:
             self._forget()
 
     def _forget(self) -> None:
+        self._names = None
+        self._columns_of.clear()
         self._known.clear()
         self._last.clear()
 
@@ -255,6 +264,7 @@ class DuckStore:
             return self._commit(table, 0, "CREATE TABLE", self._here(table, 0), stamp)
 
     def _make(self, table: str, rows: DuckFrame, version: int) -> None:
+        self._forget()
         self.db.execute(
             f"CREATE OR REPLACE TABLE rv_data.{_q(table)} AS SELECT *, {version}::BIGINT AS __from, "
             f"NULL::BIGINT AS __to FROM ({rows.sql})"
