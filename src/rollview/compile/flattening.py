@@ -48,7 +48,7 @@ def flattened(node: Node, values: Sequence[Expr], *, computed: bool = True) -> F
     read = node if isinstance(node, Scan) and not _names_of_its_own([*given, *conditions]) else None
     if read is not None:
         put_in({c.name: _typed(source, c) for c, source in zip(read.columns, read.sources, strict=True)})
-    return Flat(node, tuple(given), tuple(conditions), read)
+    return Flat(node, tuple(given), tuple(dict.fromkeys(conditions)), read)  # a restriction may be there twice
 
 
 def _typed(name: str, column: Column) -> Expr:

@@ -13,28 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rollview.delta.deriving import CHANGE, STEP
-from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    FULL,
-    INNER,
-    LEFT,
-    RIGHT,
-    SEMI,
-    Filter,
-    Join,
-    MultiJoin,
-    Node,
-    Project,
-    Scan,
-)
+from rollview.delta.restriction import restriction
+from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, MultiJoin, Node, Project, Scan
 from rollview.plan.normalising import apply_rule
 
 #: Of which sides of a join an engine can send all rows to where the rows of the other are.
 _SENT = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}
-
-#: Joins that can have more rows than their inputs.
-_GROWING = (INNER, CROSS, LEFT, RIGHT, FULL)
 
 
 def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool = True) -> Node:
@@ -44,8 +28,8 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
         if not isinstance(node, Join):
             return None
         if node.small is None:
-            at_hand = [side for side in _SENT.get(node.kind, ()) if _is_at_hand(getattr(node, side), is_small)]
-            return replace(node, small=at_hand[-1]) if at_hand else None
+            few = _few(node, is_small, results)
+            return replace(node, small=few) if few else None
         table = _table(node.right)
         if table is not None and is_small(table):
             return replace(node, small="right")
@@ -57,13 +41,27 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
     return apply_rule(plan, rule)
 
 
-def _is_at_hand(node: Node, is_small: Callable[[Scan], bool]) -> bool:
+def _few(node: Join, is_small: Callable[[Scan], bool], results: bool) -> str | None:
+    """The side with few rows, those at hand before others; None if there is none."""
+    for near in (False, True) if results else (False,):
+        for side in _SENT.get(node.kind, ()):
+            if _is_few(node.left if side == "left" else node.right, is_small, near=near):
+                return side
+    return None
+
+
+def _is_few(node: Node, is_small: Callable[[Scan], bool], *, near: bool) -> bool:
     """Whether an input has just rows of small changes and steps: the keys that they touch, above all. An engine that
-    takes these from outside does not know how few they are, and would move the table that they pick rows of."""
-    parts = list(node.walk())
-    scans = [part for part in parts if isinstance(part, Scan)]
-    growing = any(isinstance(part, MultiJoin) or (isinstance(part, Join) and part.kind in _GROWING) for part in parts)
-    return bool(scans) and not growing and all(scan.version in (STEP, CHANGE) and is_small(scan) for scan in scans)
+    takes these from outside does not know how few they are, and would move the table that they pick rows of. With
+    ``near``, rows of tables that are restricted to such keys count as few, too."""
+    if isinstance(node, Scan):
+        return node.version in (STEP, CHANGE) and is_small(node)
+    if isinstance(node, Join) and node.kind in (SEMI, ANTI):
+        kept = near and restriction(node) is not None and _is_few(node.right, is_small, near=near)
+        return kept or _is_few(node.left, is_small, near=near)
+    if isinstance(node, Join | MultiJoin):  # of few rows and few rows, there may be many pairs
+        return False
+    return bool(node.inputs) and all(_is_few(below, is_small, near=near) for below in node.inputs)
 
 
 def _table(node: Node) -> Scan | None:
