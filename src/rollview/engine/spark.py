@@ -99,14 +99,20 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
     try:
         yield
     except PySparkException as error:
+        if _is_too_large(str(error)):
+            raise TooLargeToSend("Spark cannot send the rows of a join around", why=_sentence(error)) from error
         raise translate(error, sql, names()) from error
     except Exception as error:
         java = getattr(error, "java_exception", None)  # of a session that is not Connect
         if java is None:
             raise
         cause = _first_cause(java)
-        kind = TooLargeToSend if any(text in cause for text in _TOO_LARGE) else InternalError
+        kind = TooLargeToSend if _is_too_large(cause) else InternalError
         raise kind("Spark failed while it planned or ran a statement", why=cause) from error
+
+
+def _is_too_large(said: str) -> bool:
+    return any(text in said for text in _TOO_LARGE)
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
