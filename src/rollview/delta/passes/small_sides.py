@@ -27,16 +27,15 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join):
             return None
-        if node.small is None:
-            few = _few(node, is_small, results)
-            return replace(node, small=few) if few else None
-        table = _table(node.right)
-        if table is not None and is_small(table):
-            return replace(node, small="right")
-        side = node.left if node.small == "left" else node.right
-        scans = [part for part in side.walk() if isinstance(part, Scan)]
-        decisive = [scan for scan in scans if scan.version in (STEP, CHANGE)] if results else scans
-        return None if all(map(is_small, decisive)) else replace(node, small=None)
+        if node.small is not None:
+            table = _table(node.right)
+            if table is not None and is_small(table):
+                return replace(node, small="right")
+            side = node.left if node.small == "left" else node.right
+            at_hand = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
+            if results and all(map(is_small, at_hand)):
+                return None
+        return replace(node, small=_few(node, is_small, results))
 
     return apply_rule(plan, rule)
 
