@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
+from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
 from rollview.keys import Keyed, with_key, without_ties
 from rollview.parse.references import parse_query
-from rollview.plan.building import Tables, build_plan
+from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
 from rollview.plan.normalising import normalise
@@ -56,6 +57,8 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     tree = parse_query(sql)
     refuse_random(sql, tree)
     plan = normalise(build_plan(tree, sql, tables))
+    if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
+        raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
     return CompiledView(sql, without_ties(plan), with_key(plan), fingerprint(plan), reason)
 

@@ -7,8 +7,13 @@ Before: ``filter a > 1 over scan t``. After: ``filter a > 1 over scan t change``
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sqlglot import exp
+
 from rollview.delta.deriving import Deriving, change_scan
-from rollview.delta.weights import WEIGHT, together
+from rollview.delta.weights import WEIGHT, together, weighted
+from rollview.plan.coercion import converted
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Scan, UnionAll, exactly
 
@@ -33,12 +38,14 @@ def generate(node: Generate, deriving: Deriving) -> Node | None:
 
 
 def union_all(node: UnionAll, deriving: Deriving) -> Node | None:
+    deltas = [deriving.delta(side) for side in node.inputs]
     terms: list[Node | None] = []
-    for side in node.inputs:
-        below = deriving.delta(side)
+    for side, below in zip(node.inputs, deltas, strict=True):
+        if below is None and converted(node) and any(delta is not None for delta in deltas):
+            below = weighted(Filter(deriving.new(side), exp.false()), 1)  # it decides the type of the column
         if below is not None:
             pairs = zip(node.output, side.columns, strict=True)
-            renamed = tuple(Computed(out, ref(column.name)) for out, column in pairs)
+            renamed = tuple(Computed(replace(out, type=column.type), ref(column.name)) for out, column in pairs)
             below = Project(exactly(below, (*side.columns, WEIGHT)), (*renamed, Computed(WEIGHT, ref(WEIGHT.name))))
         terms.append(below)
     return together(terms, node.output)

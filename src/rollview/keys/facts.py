@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from sqlglot import exp
 
+from rollview.plan.coercion import loses
 from rollview.plan.expressions import Expr, conjuncts, equality, names_in
 from rollview.plan.nodes import (
     ANTI,
@@ -164,9 +166,11 @@ def _project(node: Project) -> Facts:
     for copies in new.values():
         more |= {(frozenset({a}), b) for a in copies for b in copies if a != b}
     first = {old: names[0] for old, names in new.items()}
+    # of floats, 0.0 and -0.0 are equal and yet not the same
+    floats = {column.name for column in node.input.columns if column.type.this in exp.DataType.FLOAT_TYPES}
     for item in node.output:
         used = names_in(item.value)
-        if not isinstance(item.value, exp.Column) and used and used <= first.keys():
+        if not isinstance(item.value, exp.Column) and used and used <= first.keys() and not used & floats:
             more.add((frozenset(first[name] for name in used), item.column.name))
     wanted = frozenset(first)
     facts = _rekeyed(below, wanted)
@@ -269,6 +273,8 @@ def _distinct(node: Distinct) -> Facts:
 def _set_operation(node: SetOperation) -> Facts:
     names = {old.name: new.name for old, new in zip(node.left.columns, node.output, strict=True)}
     left = facts_of(node.left)
+    if any(loses(a.type, b.type) for a, b in zip(node.left.columns, node.right.columns, strict=True)):
+        return Facts(None if node.all else node.names)
     mapped = frozenset((frozenset(names[n] for n in given), names[d]) for given, d in left.dependencies)
     not_null = frozenset(names[n] for n in left.not_null)
     if left.key is not None:
@@ -282,6 +288,11 @@ def _union_all(node: UnionAll) -> Facts:
     if left.key is None or right.key is None:
         return Facts(None)
     pairs = list(zip(node.output, node.left.columns, node.right.columns, strict=True))
+    if any(
+        (loses(a.type, b.type) and a.name in left.key) or (loses(b.type, a.type) and b.name in right.key)
+        for _, a, b in pairs
+    ):
+        return Facts(None)
     tags = (out.name for out, a, b in pairs if _apart(constants(node.left, a.name), constants(node.right, b.name)))
     tag = next(tags, None)
     if tag is None:
@@ -291,7 +302,12 @@ def _union_all(node: UnionAll) -> Facts:
 
 
 def _apart(a: frozenset[Expr] | None, b: frozenset[Expr] | None) -> bool:
-    return a is not None and b is not None and not a & b
+    """Whether constants differ, also after they are made constants of one type."""
+    if a is None or b is None:
+        return False
+    texts = {constant.is_string for constant in a | b}
+    values = [{c.name if c.is_string else Decimal(c.name) for c in each} for each in (a, b)]
+    return len(texts) == 1 and not values[0] & values[1]
 
 
 def constants(node: Node, name: str) -> frozenset[Expr] | None:

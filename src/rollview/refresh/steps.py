@@ -100,8 +100,8 @@ class Running:
             rows = self._local.get(place[0])
             try:
                 self._values[place] = None if rows is None else rows.column(column).unique().to_pylist()
-            except (ValueError, OverflowError):  # a year that Python does not know
-                self._values[place] = None
+            except (ValueError, OverflowError, pa.ArrowNotImplementedError):
+                self._values[place] = None  # a year that Python does not know, or an array or struct
         return self._values[place]
 
     def _is_small(self, scan: Scan) -> bool:

@@ -43,7 +43,9 @@ from rollview.store.protocol import (
     Stamp,
     no_such_commit,
 )
-from rollview.store.rows import key_repeated, null_in_key
+from rollview.store.rows import RESERVED, key_repeated, null_in_key
+
+_RESERVED = RESERVED | {"rowid", "__from", "__to"}
 
 #: Of a table: its id, its oldest version, its key, its properties.
 _Info = tuple[str, int, tuple[str, ...], dict[str, str]]
@@ -264,6 +266,12 @@ class DuckStore:
             return self._commit(table, 0, "CREATE TABLE", self._here(table, 0), stamp)
 
     def _make(self, table: str, rows: DuckFrame, version: int) -> None:
+        if taken := next((name for name, _ in self.engine.columns(rows) if name.casefold() in _RESERVED), None):
+            raise BadName(
+                f"{taken} cannot be the name of a column of {table}",
+                why="the store uses that name",
+                todo="give the column another name",
+            )
         self._forget()
         self.db.execute(
             f"CREATE OR REPLACE TABLE rv_data.{_q(table)} AS SELECT *, {version}::BIGINT AS __from, "

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sqlglot import exp
+
+from rollview.plan.coercion import converted
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
     ANTI,
@@ -29,8 +32,8 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
-    Recursive,
     Scan,
+    SetOperation,
     UnionAll,
     Window,
 )
@@ -42,7 +45,10 @@ def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
         return None if is_empty(plan) else plan
     inputs = [drop_empty(child, is_empty) for child in plan.inputs]
     there = [child for child in inputs if child is not None]
-    if isinstance(plan, UnionAll) and not isinstance(plan, Recursive):
+    if type(plan) is UnionAll:
+        if len(there) == 1 and converted(plan):  # the other side decides the type of a column
+            sides = zip(inputs, plan.inputs, strict=True)
+            return plan.with_inputs([Filter(old, exp.false()) if new is None else new for new, old in sides])
         if len(there) == 1:
             pairs = zip(plan.output, there[0].columns, strict=True)
             return Project(there[0], tuple(Computed(out, ref(column.name)) for out, column in pairs))
@@ -61,6 +67,8 @@ def _needs(plan: Node, inputs: list[Node | None]) -> bool:
         return True
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and plan.sets is None
+    if isinstance(plan, SetOperation):
+        return inputs[0] is None or plan.kind == "intersect"
     if isinstance(plan, Join):
         if plan.kind in (INNER, CROSS, SEMI):
             return True

@@ -9,6 +9,7 @@ from sqlglot import exp
 from rollview.plan.building.context import Context, unbuildable
 from rollview.plan.building.scope import Scope
 from rollview.plan.building.subqueries import Pending, mark_subquery, scalar_subquery
+from rollview.plan.building.types import equal
 from rollview.plan.expressions import Expr
 
 
@@ -50,7 +51,8 @@ def bind(
             return [deeper(item) for item in value]
         return value
 
-    return type(node)(**{name: deeper(value) for name, value in node.args.items()})
+    bound = type(node)(**{name: deeper(value) for name, value in node.args.items()})
+    return equal(bound.this, bound.expression, type(bound)) if isinstance(bound, exp.EQ | exp.NullSafeEQ) else bound
 
 
 def _quantified(node: Expr) -> bool:

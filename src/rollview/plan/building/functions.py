@@ -24,7 +24,7 @@ _NAMED_AGGREGATE = re.compile(r"_agg(_bigint|_double|_float|_integer)?$")
 _SKETCH = re.compile(r"sketch|bitmap|hll|kll|theta|tuple|top_k")
 
 #: What an aggregate gives for a group without rows, where that is not NULL.
-_COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
+_COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct, exp.RegrCount)
 _LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 
 #: Wrappers of an aggregate that belong to it.
@@ -59,9 +59,7 @@ def of_nothing(aggregate: Expr) -> Expr:
     name = inner.name if isinstance(inner, exp.Anonymous) else inner.key
     if _SKETCH.search(name.lower()):
         raise Unbuildable(f"{name}() of no rows cannot be compiled yet")
-    if isinstance(inner, _COUNTS) or (
-        isinstance(inner, exp.Anonymous) and inner.name.lower() in ("count_if", "regr_count")
-    ):
+    if isinstance(inner, _COUNTS):
         return exp.Literal.number(0)
     if isinstance(inner, _LISTS):
         return exp.Array(expressions=[])

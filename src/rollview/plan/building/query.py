@@ -10,6 +10,7 @@ from rollview.plan.building.numbering import Numbering
 from rollview.plan.building.relations import values_plan
 from rollview.plan.building.scope import Entry, Scope, place
 from rollview.plan.building.select import build_select, limited
+from rollview.plan.coercion import mixed
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import UNKNOWN, Distinct, Node, SetOperation, UnionAll
 
@@ -59,6 +60,10 @@ def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | Non
             where=place(context.sql, node.expression),
             todo="give both sides the same number of columns",
         )
+    for a, b in zip(left.columns, right.columns, strict=True):
+        if mixed(a.type, b.type):
+            kinds = " and ".join(kind.sql("spark") for kind in (a.type, b.type))
+            raise unbuildable(context, f"a set operation of {kinds} in one column", node)
     types = [a.type if a.type == b.type else UNKNOWN for a, b in zip(left.columns, right.columns, strict=True)]
     output = context.numbering.columns([column.label for column in left.columns], types)
     distinct = bool(node.args.get("distinct"))

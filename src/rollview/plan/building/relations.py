@@ -13,6 +13,7 @@ from rollview.plan.building.context import Context, Cte, literal_number, unbuild
 from rollview.plan.building.functions import is_outer_generator
 from rollview.plan.building.pivot import pivoted
 from rollview.plan.building.scope import Entry, Scope, place, typed
+from rollview.plan.building.types import equal
 from rollview.plan.building.unnest import lateral_join
 from rollview.plan.expressions import Expr, conjunction, ref
 from rollview.plan.nodes import (
@@ -193,7 +194,7 @@ def _joined(context: Context, left: Relation, join: exp.Join, parent: Scope | No
     if names:
         for name in names:
             a, b = _side(left, name, context, join), _side(right, name, context, join)
-            parts.append(exp.EQ(this=typed(a), expression=typed(b)))
+            parts.append(equal(typed(a), typed(b)))
     elif join.args.get("on") is not None:
         parts.append(bind(join.args["on"], scope, context))
     if not parts and how == INNER:

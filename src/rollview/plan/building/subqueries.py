@@ -10,6 +10,7 @@ from sqlglot import exp
 from rollview.errors import SqlError
 from rollview.plan.building.context import Context
 from rollview.plan.building.scope import Scope, place, typed
+from rollview.plan.building.types import equal
 from rollview.plan.building.unnest import exists_join, mark_join, scalar_join
 from rollview.plan.expressions import Expr, replace_columns
 from rollview.plan.nodes import ANTI, SEMI, Column, Node
@@ -70,7 +71,8 @@ def predicate(
     inner = context.query(_query_of(quantifier.this), scope)
     if len(inner.columns) != 1:
         raise SqlError("A subquery that is compared has one column", where=place(context.sql, node))
-    test = type(node)(this=bind(node.this), expression=typed(inner.columns[0]))
+    value, column = bind(node.this), typed(inner.columns[0])
+    test = equal(value, column) if isinstance(node, exp.EQ) else type(node)(this=value, expression=column)
     if isinstance(quantifier, exp.All):
         return inner, exp.Not(this=exp.Paren(this=test)), True
     return inner, test, False
@@ -87,7 +89,7 @@ def _equal(context: Context, node: Expr, left: list[Expr], inner: Node) -> Expr:
         )
     result: Expr | None = None
     for value, column in zip(left, inner.columns, strict=True):
-        test = exp.EQ(this=value, expression=typed(column))
+        test = equal(value, typed(column))
         result = test if result is None else exp.And(this=result, expression=test)
     assert result is not None
     return result

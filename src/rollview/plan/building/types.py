@@ -6,8 +6,11 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from rollview.plan.expressions import Expr
+from rollview.plan.coercion import compared
+from rollview.plan.expressions import Expr, names_in
 from rollview.plan.nodes import UNKNOWN
+
+_DECIMAL = exp.DataType.build("decimal")
 
 
 def type_of(expr: Expr) -> exp.DataType:
@@ -17,3 +20,16 @@ def type_of(expr: Expr) -> exp.DataType:
     except (SqlglotError, AttributeError, KeyError, TypeError):
         return UNKNOWN
     return found if isinstance(found, exp.DataType) else UNKNOWN
+
+
+def equal(a: Expr, b: Expr, kind: type[exp.EQ] | type[exp.NullSafeEQ] = exp.EQ) -> Expr:
+    """The comparison of two bound expressions."""
+    return compared(kind(this=a, expression=b), _compared_type(a), _compared_type(b))
+
+
+def _compared_type(expr: Expr) -> exp.DataType:
+    if isinstance(expr, exp.Column) and isinstance(expr.type, exp.DataType):
+        return expr.type
+    found = type_of(expr)
+    written = found.this in exp.DataType.FLOAT_TYPES and not names_in(expr) and not expr.find(exp.Cast)
+    return _DECIMAL if written and "e" not in expr.sql().lower() else found

@@ -201,7 +201,7 @@ def _pull(node: Node, outer: frozenset[str]) -> tuple[Node, list[Expr]] | None:
         return _pull_into_groups(node, outer)
     if isinstance(node, Distinct):
         below = _pull(node.input, outer)
-        if below is None or not all(_split(part, outer) for part in below[1]):
+        if below is None or not all(_of_a_column(part, outer) for part in below[1]):
             return None
         return Distinct(below[0]), below[1]
     return None
@@ -232,14 +232,12 @@ def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | N
     return Join(node.kind, left[0], node.right, node.condition, node.mark, node.compared), left[1]
 
 
-def _split(part: Expr, outer: frozenset[str]) -> tuple[Expr, Expr] | None:
-    """An equality's inner and outer side; None if it is no such equality."""
-    sides = equality(part)
-    if sides is None:
-        return None
-    for inner, other in (sides, sides[::-1]):
-        if not names_in(inner) & outer and names_in(other) and names_in(other) <= outer:
-            return inner, other
+def _of_a_column(part: Expr, outer: frozenset[str]) -> str | None:
+    """The inner column that an equality compares with an outer value; None if it is no such equality."""
+    sides = equality(part) or ()
+    for inner, other in (sides, sides[::-1]) if sides else ():
+        if isinstance(inner, exp.Column) and inner.name not in outer and names_in(other) and names_in(other) <= outer:
+            return inner.name
     return None
 
 
@@ -253,10 +251,9 @@ def _pull_into_groups(node: Aggregate, outer: frozenset[str]) -> tuple[Node, lis
     plan, parts = below
     keys, tied = list(node.keys), []
     for part in parts:
-        sides = _split(part, outer)
-        if sides is None or not isinstance(sides[0], exp.Column):
+        name = _of_a_column(part, outer)
+        if name is None:
             return None
-        name = sides[0].name
         if name not in {item.column.name for item in keys}:
             column = next(c for c in plan.columns if c.name == name)
             keys.append(Computed(column, typed(column)))

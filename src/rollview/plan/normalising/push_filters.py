@@ -2,8 +2,8 @@
 
 Before: ``filter a > 1 AND b = c over join cross (x [a, b], y [c])``.
 After: ``join inner (filter a > 1 over x, y) on b = c``.
-Not through the padded side of an outer join, a limit, or a group on what it aggregates; and through a window only if
-the condition is on columns that all its functions partition by.
+Not through the padded side of an outer join, a limit, a group on what it aggregates, or a set operation that may give
+a column another type; and through a window only if the condition is on columns that all its functions partition by.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from rollview.plan.coercion import converted
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename, replace_columns
 from rollview.plan.nodes import (
     ANTI,
@@ -44,11 +45,13 @@ def push_filters(node: Node) -> Node | None:
     if isinstance(below, Distinct):
         return Distinct(_filtered(below.input, parts))
     if isinstance(below, UnionAll) and not isinstance(below, Recursive):
+        other = {column.name for column in converted(below)}
+        down = [part for part in parts if not names_in(part) & other]
         sides = []
         for side in (below.left, below.right):
             names = {new.name: old.name for new, old in zip(below.output, side.columns, strict=True)}
-            sides.append(_filtered(side, [rename(part, names) for part in parts]))
-        return below.with_inputs(sides)
+            sides.append(_filtered(side, [rename(part, names) for part in down]))
+        return _filtered(below.with_inputs(sides), [part for part in parts if part not in down]) if down else None
     if isinstance(below, Join):
         return _into_join(below, parts)
     movable = _movable(below)

@@ -1,0 +1,54 @@
+"""Where an engine changes types by itself: comparisons and set operations of columns of different types.
+
+Rules reason with equal values as if they were one and the same. They are, if each value of one type is one value of the
+other: 1 and 1.00. They are not if several are: '1' and '01' both equal 1, and two BIGINTs can equal one DOUBLE.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.plan.expressions import Expr, names_in
+from rollview.plan.nodes import UNKNOWN, Column, UnionAll
+
+_Type = exp.DataType.Type
+_WIDE = {_Type.BIGINT, _Type.DECIMAL}
+_INSTANTS = {_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ}
+
+
+def compared(test: exp.EQ | exp.NullSafeEQ, left: exp.DataType, right: exp.DataType) -> Expr:
+    """An equality of values of these types. If equal values need not be the same, it is written as what is not
+    unequal: engines take that for an equality, rules for any other condition."""
+    a, b = test.this, test.expression
+    guessed = UNKNOWN.this in (left.this, right.this) and bool({left.this, right.this} & exp.DataType.TEXT_TYPES)
+    if guessed or (names_in(a) and loses(left, right)) or (names_in(b) and loses(right, left)):
+        return exp.Not(this=exp.Paren(this=exp.Not(this=test)))
+    return test
+
+
+def loses(kind: exp.DataType, other: exp.DataType) -> bool:
+    """Whether several values of a type can equal one of the other, as far as types are known."""
+    if UNKNOWN.this in (kind.this, other.this):
+        return False
+    if mixed(kind, other):
+        return kind.this in exp.DataType.TEXT_TYPES
+    if other.this in exp.DataType.FLOAT_TYPES:
+        return kind.this in _WIDE or (kind.this in exp.DataType.INTEGER_TYPES and other.this == _Type.FLOAT)
+    moments = {kind.this, other.this}
+    return _Type.TIMESTAMPNTZ in moments and bool(moments & _INSTANTS)
+
+
+def mixed(a: exp.DataType, b: exp.DataType) -> bool:
+    """Whether one type is text and the other is not. Which of them an engine converts depends on its settings."""
+    texts = [kind.this in exp.DataType.TEXT_TYPES for kind in (a, b)]
+    return texts[0] != texts[1] and not {a.this, b.this} & {UNKNOWN.this, _Type.NULL}
+
+
+def converted(union: UnionAll) -> list[Column]:
+    """The columns of a set operation that have other types in one input than in the other."""
+    columns = zip(union.output, union.left.columns, union.right.columns, strict=True)
+    return [out for out, a, b in columns if not _alike(a.type, b.type)]
+
+
+def _alike(a: exp.DataType, b: exp.DataType) -> bool:
+    return a == b or {a.this, b.this} <= exp.DataType.TEXT_TYPES or _Type.NULL in (a.this, b.this)
