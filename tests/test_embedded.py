@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from rollview import Rollview, connect
+from rollview.engine.spark import SparkEngine
 from rollview.errors import (
     AmbiguousMerge,
     BadName,
@@ -27,8 +29,10 @@ from rollview.errors import (
     UserError,
     VersionGone,
 )
-from rollview.store.embedded import rewrite
+from rollview.store.edits import FILE, POSITION
+from rollview.store.embedded import finding, rewrite
 from rollview.store.embedded import store as embedded_store
+from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
 from rows import bag, rows
@@ -544,13 +548,14 @@ def test_tables_of_others_without_statistics_or_with_odd_partitions(rv: Rollview
 
 
 def test_a_merge_into_a_large_table_does_the_same(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table stays where it is, and only the pages that can hold a given key are read: the result is the same."""
+    """Its rows are looked for in this process, or by Spark where that is too much: the result is the same."""
     source = (
         "SELECT * FROM VALUES (1, 'a', 5, false), (NULL, 'b', 7, false), (3, 'c', 0, true), (NULL, NULL, 1, false), "
         "(99, 'new', 2, false) AS s(k, v, n, __delete)"
     )
-    for table, size in (("small", 100_000), ("large", 0)):
+    for table, size, here in (("small", 100_000, 0), ("large", 0, 100_000), ("huge", 0, -1)):
         monkeypatch.setattr(embedded_store, "_LARGE", size)
+        monkeypatch.setattr(finding, "_MOST_ROWS", here)
         rv.store.create(
             table,
             rv.spark.sql(
@@ -561,5 +566,51 @@ def test_a_merge_into_a_large_table_does_the_same(rv: Rollview, monkeypatch: pyt
         rv.store.merge(table, rv.spark.sql(source), ["k", "v"], combine={"n": "t.n + s.n"}, gone="t.n + s.n = 27")
         taken = "SELECT * FROM VALUES (2, 'b', 9), (NULL, NULL, -1), (1, 'a', -6) AS s(k, v, n)"
         rv.store.merge(table, rv.spark.sql(taken), ["k", "v"], copies="n")
-    assert bag(rv.table("small")) == bag(rv.table("large"))
+    assert bag(rv.table("small")) == bag(rv.table("large")) == bag(rv.table("huge"))
     assert sorted(row.n for row in rv.table("large").collect()) == [2, 2, 9, 30]
+
+
+def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
+    """Each row that has a wanted value, NULL among them; and no other of columns whose equal values are the same."""
+    rv.store.create(
+        "t",
+        rv.spark.sql(
+            "SELECT id, CAST(id % 7 AS INT) AS few, IF(id % 5 = 0, NULL, concat('s', id % 11)) AS s, "
+            "date_add(DATE'1899-12-30', CAST(id AS INT)) AS d, timestamp_seconds(id * 1000 - 5000000000) AS ts, "
+            "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) AS ntz, CAST(id / 4 AS DECIMAL(20, 2)) AS dec, "
+            "IF(id % 3 = 0, CAST('NaN' AS DOUBLE), CAST(id AS DOUBLE)) AS f, id % 2 = 0 AS b, "
+            "named_struct('x', id) AS st FROM range(0, 3000, 1, 3)"
+        ),
+    )
+    snapshot = rv.store._snapshot("t")  # type: ignore[attr-defined]
+    whole = {file.path: read_rows(snapshot.path(file), snapshot.arrow_schema) for file in snapshot.files}
+    assert len(whole) == 3
+    every = pa.concat_tables(whole.values())
+    picked = every.take([0, 5, 17, 1500, 2999])
+    for names in (["id"], ["few"], ["s"], ["d"], ["ts"], ["ntz"], ["dec"], ["s", "few"], ["few", "f"], ["st", "id"]):
+        wanted = {name: picked[name] for name in names}
+        found = finding.found_rows(snapshot, wanted, 10_000)
+        assert found is not None
+        for row in found.to_pylist():
+            path, position = row.pop(FILE), row.pop(POSITION)
+            held = next(held for name, held in whole.items() if path.endswith(name))
+            assert held.slice(position, 1).drop_columns(["f"]).to_pylist() == [
+                {k: v for k, v in row.items() if k != "f"}
+            ]
+        compared = [name for name in names if name not in ("f", "st")]
+        keys = [set(picked[name].to_pylist()) for name in compared]
+        expected = [
+            row["id"] for row in every.to_pylist() if all(row[c] in k for c, k in zip(compared, keys, strict=True))
+        ]
+        assert sorted(found["id"].to_pylist()) == sorted(expected)
+    assert finding.found_rows(snapshot, {"f": picked["f"]}, 10_000) is None
+    assert finding.found_rows(snapshot, {"few": picked["few"]}, 10) is None
+
+
+def test_rows_in_pieces_some_of_them_empty_all_come_to_spark(rv: Rollview) -> None:
+    """Spark itself forgets what comes after an empty piece of an Arrow table."""
+    engine = SparkEngine(rv.spark)
+    for size in (3, 3_000, 150_000):
+        piece = pa.table({"a": pa.array(range(size), pa.int64())})
+        kept = engine.local(pa.concat_tables([piece, piece.slice(0, 0), piece]), [("a", "bigint")])
+        assert kept.frame.count() == kept.rows == 2 * size

@@ -384,3 +384,32 @@ def test_a_query_that_duckdb_does_not_take_is_refused_with_its_reason() -> None:
     with pytest.raises(SqlError, match="arrays_overlap is not a function of DuckDB"):
         rv.create("v", "SELECT arrays_overlap(array(k), array(1)) AS s FROM t")
     assert not rv.catalog.names()
+
+
+def test_a_view_is_recomputed_if_so_much_has_changed_that_it_costs_less() -> None:
+    """Only under AUTO, and only for many rows: a few are followed, whatever part of their table they are."""
+    rv = connect("duckdb:")
+    for table, number in (("few", 1000), ("many", 200_000)):
+        rv.sql(f"CREATE TABLE {table} AS SELECT id, id % 7 AS g FROM (SELECT explode(sequence(1, {number})) AS id)")
+    for table in ("few", "many"):
+        for policy in ("AUTO", "INCREMENTAL"):
+            rv.create(f"{table}_{policy}_rows", f"SELECT id, g + 1 AS g FROM {table}", policy=policy)
+            rv.create(f"{table}_{policy}_groups", f"SELECT g, sum(id) AS n FROM {table} GROUP BY g", policy=policy)
+
+    def strategies(table: str, kind: str) -> list[tuple[str, str | None]]:
+        found = [rv.refresh(f"{table}_{policy}_{kind}") for policy in ("AUTO", "INCREMENTAL")]
+        assert all(rv.verify(result.view).ok for result in found)
+        return [(result.strategy, result.reason) for result in found]
+
+    rv.sql("INSERT INTO many SELECT id + 1000000, 3 FROM many WHERE id <= 150000")
+    assert strategies("many", "rows") == [("append", None), ("append", None)]
+    much = ("full", "too_much_changed")
+    assert strategies("many", "groups") == [much, ("aggregate_merge", None)]
+    for table in ("few", "many"):
+        rv.sql(f"UPDATE {table} SET g = g + 1")
+    assert strategies("few", "rows") == [("row_delta", None), ("row_delta", None)]
+    assert strategies("few", "groups") == [("aggregate_merge", None), ("aggregate_merge", None)]
+    assert strategies("many", "rows") == [much, ("row_delta", None)]
+    assert strategies("many", "groups") == [much, ("aggregate_merge", None)]
+    assert "so much has changed" in rv.explain("many_AUTO_rows")
+    assert "so much has changed" not in rv.explain("many_INCREMENTAL_rows")

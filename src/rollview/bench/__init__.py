@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rollview.bench import append, no_op, openivm, tpch_refresh
+from rollview.bench import append, no_op, openivm, share, tpch_refresh
 from rollview.bench import compile as compiling
 from rollview.bench.report import Report
 
@@ -11,9 +11,10 @@ SUITES: dict[str, Callable[..., Report]] = {
     "no-op": no_op.run,
     "compile": compiling.run,
     "append": append.run,
+    "share": share.run,
     "openivm": openivm.run,
     "tpch": tpch_refresh.run,
 }
-SCALED = {"append", "openivm", "tpch"}
+SCALED = {"append", "openivm", "share", "tpch"}
 
 __all__ = ["SCALED", "SUITES", "Report"]

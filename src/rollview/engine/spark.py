@@ -197,7 +197,7 @@ _RESULT_SETTINGS = (
     *OTHER_SPELLINGS,
 )
 
-#: Up to so many rows are brought to this process: then their values can prune what is read, and joins broadcast them.
+#: Up to so many rows are kept in this process: then their values can prune what is read, and joins broadcast them.
 LOCAL_ROWS = 100_000
 
 #: Up to so many rows of these become part of Spark's plans.
@@ -285,7 +285,10 @@ class SparkEngine:
         # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside
         outside = {"spark.sql.execution.arrow.localRelationThreshold": "0"} if rows.num_rows > _PLANNED_ROWS else {}
         with _OUTSIDE, settings(self.spark, outside):
-            made = self.spark.createDataFrame(rows, schema=schema)
+            # in one piece: Spark forgets what comes after a piece without rows
+            made = self.spark.createDataFrame(rows.combine_chunks(), schema=schema)
+        if rows.num_rows > LOCAL_ROWS:
+            return Kept(made, rows.num_rows)
         frame = made.coalesce(1)  # in one part: then nothing needs to be exchanged to group them
         return Kept(frame.hint("broadcast"), rows.num_rows, rows)
 

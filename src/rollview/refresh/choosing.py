@@ -38,7 +38,8 @@ def choices(view: View, state: State | None) -> list[Choice]:
         told = REASONS[reason or "not_compiled"]
         others = (APPEND, ROW_DELTA, AGGREGATE_MERGE, GROUP_RECOMPUTE, PARTITION_RECOMPUTE)
         return [unchanged, *(Choice(name, False, told) for name in others), Choice(FULL, True, told)]
-    full = Choice(FULL, True, "if it is asked for, or if the history of a table is gone")
+    much = ", or if so much has changed that it costs less" if view.policy is Policy.AUTO else ""
+    full = Choice(FULL, True, f"if it is asked for, if the history of a table is gone{much}")
     if view.policy is Policy.STRICT:
         full = Choice(FULL, False, "the policy is INCREMENTAL STRICT; only REFRESH … FULL does it")
     middle = _of_groups(view, state) if state.kind == GROUPS else _of_rows(view, state)

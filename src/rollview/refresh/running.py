@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rollview.compile.script import refresh_script
+from rollview.compile.script import AGGREGATE_MERGE, APPEND, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -41,8 +41,16 @@ from rollview.store.protocol import Identity, Stamp
 
 _TRIES = 5
 
-#: Up to so many changed rows are read in this process.
-_FEW = 100_000
+#: Up to so many changed rows of a table are read in this process.
+_FEW = 1_000_000
+
+#: Up to so many changed rows are followed, whatever part of the tables they are.
+_NEVER_TOO_MUCH = 100_000
+
+#: To follow a changed row takes about as long as so many rows of a recomputation: new rows are just written, groups are
+#: few, and other rows have to be found first. See docs/benchmarks.md.
+_COSTS = {APPEND: 1, AGGREGATE_MERGE: 10}
+_MOST_COSTLY = 25
 
 
 def refresh_view(
@@ -109,6 +117,10 @@ def _target(
     return target
 
 
+class _TooMuch(Exception):
+    """So many rows have changed that a recomputation costs less."""
+
+
 @dataclass(frozen=True)
 class _Done:
     strategy: str
@@ -130,6 +142,8 @@ def _refreshed(
                 return _followed(catalog, view, before, target, sending=False)
         except VersionGone:
             reason = "history_gone"
+        except _TooMuch:
+            reason = "too_much_changed"
         except InternalError as error:
             raise InternalError(
                 f"{view.title} could not be refreshed incrementally; it is as it was",
@@ -204,12 +218,14 @@ def _followed(
     kept: list[Kept] = []
     try:
         changes = _changes(catalog, view, compiled, before, target, kept)
+        read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
         script = refresh_script(compiled.state, changes, growing) if changes else None
+        if script is not None and view.policy is Policy.AUTO and _too_much(read, script.strategy, catalog, target):
+            raise _TooMuch
         sequence = before.sequence + 1
         strategy = NO_OP if script is None else script.strategy
         stamp = Stamp(stamp_metadata(target, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
-        read = sum(change.rows for change in changes.values())
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
             versions = {table: identity.version for table, identity in target.items()}
@@ -229,6 +245,11 @@ def _followed(
         return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
     finally:
         catalog.engine.forget(kept)
+
+
+def _too_much(changed: int, strategy: str, catalog: Catalog, target: Mapping[str, Identity]) -> bool:
+    cost = changed * _COSTS.get(strategy, _MOST_COSTLY)
+    return changed > _NEVER_TOO_MUCH and cost > size(catalog, target)
 
 
 def _changes(

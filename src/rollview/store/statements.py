@@ -92,11 +92,11 @@ def upsert_edits(
     combine: Mapping[str, str] | None = None,
     gone: str | None = None,
     copies: str | None = None,
-    large: bool = False,
+    restricted: bool = False,
 ) -> DataFrame:
     """The store's own merge: source rows replace the rows that they match, NULL equal to NULL.
 
-    The source is computed twice if the table is ``large``: it should be at hand."""
+    If the table is ``restricted`` to the rows that match first, the source is computed twice: it should be at hand."""
     check_source(source, schema, table)
     keys = [column_named(schema, name, table) for name in on]
     condition = " AND ".join(f"t.{quote(c)} <=> s.{quote(c)}" for c in keys)
@@ -120,7 +120,7 @@ def upsert_edits(
     match = verbatim(condition)
     given = "{s}" if DELETE_FLAG in source.columns else f"(SELECT *, false AS {DELETE_FLAG} FROM {{s}})"
     # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
-    met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {given} AS s ON {match})" if large else "{t}"
+    met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {given} AS s ON {match})" if restricted else "{t}"
     # in one statement: Spark goes through the whole plan of the source for every call that adds to it
     return sql_over(
         rows.sparkSession,

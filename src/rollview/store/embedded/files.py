@@ -65,11 +65,16 @@ def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
 
 
 def read_rows(path: str | Path, schema: pa.Schema) -> pa.Table:
-    """All rows of one file, in the table's types."""
-    rows = pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read()
+    """All rows of one file in some columns, in the table's types."""
+    file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    rows = file.read([name for name in schema.names if name in file.schema_arrow.names])
+    return in_types(rows, schema, file.metadata.num_rows)
+
+
+def in_types(rows: pa.Table, schema: pa.Schema, size: int) -> pa.Table:
+    """``size`` rows of a file in the table's types; columns that the file does not have are NULL."""
     columns = [
-        (rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows)).cast(field.type)
-        for field in schema
+        (rows[field.name] if field.name in rows.column_names else pa.nulls(size)).cast(field.type) for field in schema
     ]
     return pa.table(columns, schema=schema)
 

@@ -26,6 +26,9 @@ from rollview.store.warehouse import table_of
 #: Files with the commits that they belong to; a file that is restored belongs to several.
 Dated = list[tuple[str, int]]
 
+#: Changes of up to so many bytes are read in this process.
+_MOST_BYTES = 256_000_000
+
 
 def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     snapshot.check_readable()
@@ -93,7 +96,8 @@ def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: in
 
 
 def few_changes(log: Log, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-    """The changed rows in some columns, read in this process; None if there are more than ``most``."""
+    """The changed rows in some columns, read in this process; None if there are more than ``most``, or if they are
+    too large."""
     snapshot = log.snapshot(upto)
     snapshot.check_readable()
     commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
@@ -104,20 +108,28 @@ def few_changes(log: Log, table: str, after: int, upto: int, columns: Sequence[s
     fields = [snapshot.arrow_schema.field(name) for name in columns]
     tagged = pa.schema([*fields, pa.field(CHANGE_TYPE, pa.string())])
     parts = [tagged.empty_table()]
-    found = 0
+    found = taken = 0
     for files, kind in zip(_dated(commits), (None, INSERT, DELETE), strict=True):
         for name, _ in files:
             path = snapshot.root / name
             if not path.exists():
                 raise gone(table, upto, f"its file {path.name} has been vacuumed away")
-            found += int(pq.read_metadata(path).num_rows)
-            if found > most:
+            footer = pq.read_metadata(path)
+            found, taken = found + footer.num_rows, taken + _bytes(footer, set(columns))
+            if found > most or taken > _MOST_BYTES:
                 return None
             rows = read_rows(str(path), tagged if kind is None else pa.schema(fields))
             if kind is not None:
                 rows = rows.append_column(CHANGE_TYPE, pa.array([kind] * rows.num_rows, pa.string()))
             parts.append(rows)
     return pa.concat_tables(parts)
+
+
+def _bytes(footer: pq.FileMetaData, columns: set[str]) -> int:
+    """The size of some columns of a file when it is read."""
+    groups = (footer.row_group(i) for i in range(footer.num_row_groups))
+    parts = (group.column(i) for group in groups for i in range(group.num_columns))
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
 
 
 def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:

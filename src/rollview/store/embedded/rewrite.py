@@ -76,7 +76,7 @@ def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]
 
 
 def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequence[str]) -> Rewrite:
-    edits, by_path = _resolve(snapshot, edits)
+    edits, files = _numbered(snapshot, edits)
     _check_unambiguous(table, edits)
     edits = _first_of_each(edits)
     kind = edits[KIND]
@@ -85,23 +85,22 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
     counts = {k: pc.sum(mask).as_py() or 0 for k, mask in ((UPDATE, updates), (DELETE, deletes), (INSERT, inserts))}
     if edits.num_rows == 0:
         return Rewrite((), (), (), 0, 0, 0)
-    touched = [path for path in pc.unique(edits[FILE]).to_pylist() if path is not None]
 
-    def one(path: str) -> DataFile | None:
-        mine = pc.equal(edits[FILE], path)
-        keep = np.ones(by_path[path].rows, dtype=bool)
+    def one(number: int) -> DataFile | None:
+        mine = pc.equal(edits[FILE], number)
+        keep = np.ones(files[number].rows, dtype=bool)
         keep[edits.filter(mine)[POSITION].to_numpy()] = False
         new = after.filter(pc.and_(mine, updates))
         if not keep.any() and new.num_rows == 0:
             return None
-        old = read_rows(snapshot.path(by_path[path]), snapshot.arrow_schema).filter(pa.array(keep))
+        old = read_rows(snapshot.path(files[number]), snapshot.arrow_schema).filter(pa.array(keep))
         return write_rows(pa.concat_tables([old, new]), snapshot.root)
 
     added: list[DataFile] = []
     feed: list[DataFile] = []
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
-            added += [file for file in pool.map(one, touched) if file is not None]
+            added += [file for file in pool.map(one, range(len(files))) if file is not None]
         if counts[INSERT]:
             added.append(write_rows(after.filter(inserts), snapshot.root))
         if counts[UPDATE] or (counts[DELETE] and added):
@@ -116,8 +115,7 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
                     pa.concat_tables([_tagged(t.filter(m), k) for t, m, k in images]), snapshot.root, CHANGE_FOLDER
                 )
             )
-        removed = tuple(by_path[path] for path in touched)
-        result = Rewrite(removed, tuple(added), tuple(feed), counts[INSERT], counts[UPDATE], counts[DELETE])
+        result = Rewrite(tuple(files), tuple(added), tuple(feed), counts[INSERT], counts[UPDATE], counts[DELETE])
         _check_rows(snapshot, result, table, key, _changed_keys(before, after, kind, key))
     except BaseException:
         delete_files([*added, *feed], snapshot.root)
@@ -173,14 +171,14 @@ def _local(uri: str) -> str:
     return unquote(urlparse(uri).path)
 
 
-def _resolve(snapshot: Snapshot, edits: pa.Table) -> tuple[pa.Table, dict[str, DataFile]]:
-    """The edits with files as local paths instead of the addresses that Spark gives."""
+def _numbered(snapshot: Snapshot, edits: pa.Table) -> tuple[pa.Table, list[DataFile]]:
+    """The edits with numbers of files instead of the addresses that Spark gives, and these files."""
     coded = edits[FILE].combine_chunks().dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-    paths = pa.array([_local(uri) for uri in coded.dictionary.to_pylist()], pa.string())
-    local = pa.DictionaryArray.from_arrays(coded.indices, paths).cast(pa.string())
-    return edits.set_column(edits.column_names.index(FILE), FILE, local), _files_by_path(snapshot)
+    by_path = _files_by_path(snapshot)
+    files = [by_path[_local(uri)] for uri in coded.dictionary.to_pylist()]
+    return edits.set_column(edits.column_names.index(FILE), FILE, coded.indices), files
 
 
 def _check_unambiguous(table: str, edits: pa.Table) -> None:

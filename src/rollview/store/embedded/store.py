@@ -19,7 +19,7 @@ from pyspark.sql.types import StructField, StructType
 
 from rollview.delta.passes.literal_keys import predicate
 from rollview.engine.protocol import Kept
-from rollview.engine.spark import SparkEngine, small_frame
+from rollview.engine.spark import LOCAL_ROWS, SparkEngine, small_frame
 from rollview.errors import (
     Conflict,
     NameTaken,
@@ -33,8 +33,10 @@ from rollview.errors import (
 from rollview.parse.names import Name, quote
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
+from rollview.store.edits import FILE, POSITION
 from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema
 from rollview.store.embedded.files import write_frame
+from rollview.store.embedded.finding import found_rows
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
 from rollview.store.embedded.published import Published
 from rollview.store.embedded.reading import changed_rows, few_changes, located_rows, snapshot_rows
@@ -52,6 +54,9 @@ _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE
 
 #: A table with more rows than these is merged into from where it is.
 _LARGE = 100_000
+
+#: A table with so many times the rows of a merge is restricted to those that they meet, before they are joined.
+_MANY = 8
 
 
 class EmbeddedStore:
@@ -246,15 +251,22 @@ class EmbeddedStore:
         engine, kept = SparkEngine(self.spark), list[Kept]()
 
         def edits(snapshot: Snapshot) -> DataFrame:
-            rows, given = located_rows(self.spark, snapshot), source
-            large = sum(file.rows for file in snapshot.files) > _LARGE
-            if large:
+            rows, given, restricted = located_rows(self.spark, snapshot), source, False
+            size = sum(file.rows for file in snapshot.files)
+            if size > _LARGE:
                 if not kept:
                     kept.append(engine.keep(source))
-                given = kept[0].frame
+                given, restricted = kept[0].frame, size > _MANY * kept[0].rows
                 if kept[0].local is not None:
-                    rows = _near(rows, _matching(kept[0].local, copies), on, snapshot.schema, table)
-            return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, copies, large)
+                    wanted = {column_named(snapshot.schema, c, table): _looking(kept[0].local, copies)[c] for c in on}
+                    found = found_rows(snapshot, wanted, LOCAL_ROWS)
+                    if found is not None:
+                        at = [(FILE, "string"), (POSITION, "bigint")]
+                        kinds = [(field.name, field.dataType.simpleString()) for field in snapshot.schema.fields]
+                        rows, restricted = engine.local(found, [*kinds, *at]).frame, False
+                    else:
+                        rows = _near(rows, wanted)
+            return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, copies, restricted)
 
         def few() -> bool:
             return bool(kept) and kept[0].local is not None
@@ -473,15 +485,16 @@ def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0,
     return small_frame(spark, [[inserted or 0, updated, deleted]], "inserted BIGINT, updated BIGINT, deleted BIGINT")
 
 
-def _matching(given: pa.Table, copies: str | None) -> pa.Table:
+def _looking(given: pa.Table, copies: str | None) -> pa.Table:
     """The rows of a merge that rows of the table are looked for."""
     return given if copies is None else given.filter(pc.less(given.column(copies), 0))
 
 
-def _near(rows: DataFrame, given: pa.Table, on: Sequence[str], schema: StructType, table: str) -> DataFrame:
-    """The rows whose key columns have values that are given: what a statistic of a file tells apart is not read."""
-    for name in on:
-        test = predicate(column_named(schema, name, table), given.column(name).unique().to_pylist(), strict=False)
-        if test is not None:
-            rows = rows.where(test.sql("spark"))
+def _near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray]) -> DataFrame:
+    """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
+    for name, values in wanted.items():
+        with contextlib.suppress(pa.ArrowNotImplementedError):  # of an array or struct
+            test = predicate(name, values.unique().to_pylist(), strict=False)
+            if test is not None:
+                rows = rows.where(test.sql("spark"))
     return rows

@@ -1,0 +1,102 @@
+"""The rows of a table that a merge of a few rows may meet, found in this process by the values of its columns.
+
+Row groups whose statistics exclude all values are not read; of the others just the columns that are compared, and then
+the rows that were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql.types import DataType, StringType
+
+from rollview.store.edits import FILE, POSITION
+from rollview.store.embedded.files import in_types
+from rollview.store.embedded.snapshot import DataFile, Snapshot
+
+#: In a table with more rows, Spark looks for them.
+_MOST_ROWS = 20_000_000
+
+#: More columns are not compared: Spark compares what was found once more.
+_MOST_COLUMNS = 4
+
+
+def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], most: int) -> pa.Table | None:
+    """The rows, with file and position, that have wanted values in each of some columns, NULL equal to NULL; maybe
+    others, too. None if they are not to be found here, or if they are more than ``most``."""
+    values = _comparable(snapshot, wanted)
+    if not values or snapshot.partitions or sum(file.rows for file in snapshot.files) > _MOST_ROWS:
+        return None
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        parts = list(pool.map(lambda file: _of_file(snapshot, file, values), snapshot.files))
+    place = [pa.field(FILE, pa.string()), pa.field(POSITION, pa.int64())]
+    found = pa.concat_tables([pa.schema([*snapshot.arrow_schema, *place]).empty_table(), *parts])
+    return found if found.num_rows <= most else None
+
+
+def _comparable(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.Array]:
+    """The values to look for by column, the column with the most of them first."""
+    found: dict[str, pa.Array] = {}
+    for name, values in wanted.items():
+        kind = snapshot.arrow_schema.field(name).type
+        if _exact(kind, snapshot.schema[name].dataType):
+            try:
+                found[name] = values.unique().cast(kind)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                continue  # values that the column cannot have: they are compared by Spark
+    return dict(sorted(found.items(), key=lambda item: -len(item[1]))[:_MOST_COLUMNS])
+
+
+def _exact(kind: pa.DataType, spark: DataType) -> bool:
+    """Whether equal values of a type are one and the same here and in Spark."""
+    if isinstance(spark, StringType):
+        return bool(spark == StringType())  # with no other collation
+    types = pa.types
+    tests = (types.is_integer, types.is_date, types.is_decimal, types.is_timestamp)
+    return any(test(kind) for test in tests)
+
+
+def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array]) -> pa.Table:
+    path = snapshot.path(file)
+    source = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    compared = pa.schema([snapshot.arrow_schema.field(name) for name in values])
+    begin, tables, places = 0, [], []
+    for group in range(source.num_row_groups):
+        size = source.metadata.row_group(group).num_rows
+        if _may_hold(source, group, values):
+            rows = in_types(source.read_row_group(group, _there(source, compared)), compared, size)
+            masks = [pc.is_in(rows[name], value_set=each) for name, each in values.items()]
+            here = np.flatnonzero(np.logical_and.reduce([mask.to_numpy() for mask in masks]))
+            if len(here):
+                whole = source.read_row_group(group, _there(source, snapshot.arrow_schema)).take(pa.array(here))
+                tables.append(in_types(whole, snapshot.arrow_schema, len(here)))
+                places.append(here + begin)
+        begin += size
+    found = pa.concat_tables([snapshot.arrow_schema.empty_table(), *tables])
+    named = found.append_column(FILE, pa.array([Path(path).as_uri()] * found.num_rows, pa.string()))
+    return named.append_column(POSITION, pa.array(np.concatenate([np.empty(0, np.int64), *places]), pa.int64()))
+
+
+def _there(source: pq.ParquetFile, schema: pa.Schema) -> list[str]:
+    return [name for name in schema.names if name in source.schema_arrow.names]
+
+
+def _may_hold(source: pq.ParquetFile, group: int, values: Mapping[str, pa.Array]) -> bool:
+    """Whether a row group's statistics leave it open that it has wanted values."""
+    told = source.metadata.row_group(group)
+    for index in range(told.num_columns):
+        column = told.column(index)
+        wanted, stats = values.get(column.path_in_schema), column.statistics
+        if wanted is None or stats is None or not stats.has_min_max or wanted.null_count:
+            continue
+        if isinstance(stats.min, int) and not isinstance(stats.min, bool) and pa.types.is_integer(wanted.type):
+            within = pc.and_(pc.greater_equal(wanted, stats.min), pc.less_equal(wanted, stats.max))
+            if not pc.any(within).as_py():
+                return False
+    return True
