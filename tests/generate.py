@@ -1,4 +1,6 @@
-"""Random queries in Spark SQL over four small tables with NULLs and duplicates, and random rows for the tables."""
+"""Random queries in Spark SQL over four small tables with NULLs and duplicates, and random rows for the tables.
+
+Numbers are of several types, which queries compare and put into one column."""
 
 from __future__ import annotations
 
@@ -11,23 +13,31 @@ from rollview.plan.building import BaseTable
 
 TABLES = {
     "r": BaseTable("r", (("k", "int"), ("a", "int"), ("b", "int"), ("s", "string")), ("k",)),
-    "u": BaseTable("u", (("a", "int"), ("b", "int"))),
-    "w": BaseTable("w", (("k", "int"), ("l", "int"), ("a", "int")), ("k", "l")),
-    "x": BaseTable("x", (("b", "int"), ("s", "string"))),
+    "u": BaseTable("u", (("a", "int"), ("b", "bigint"))),
+    "w": BaseTable("w", (("k", "int"), ("l", "int"), ("a", "smallint")), ("k", "l")),
+    "x": BaseTable("x", (("b", "decimal(6,1)"), ("s", "string"))),
 }
+
+
+def random_value(rng: random.Random, kind: str) -> object:
+    """A value of a type; numbers of all types meet, and some decimals are between them."""
+    if kind == "string":
+        return rng.choice("pqr")
+    number = rng.randrange(5)
+    return number + 0.5 if kind.startswith("decimal") and rng.random() < 0.2 else number
 
 
 def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, rows: int = 8) -> None:
     """Fresh random rows in every table; declared keys hold."""
     for table in TABLES.values():
-        columns = ", ".join(f"{name} {'VARCHAR' if kind == 'string' else 'INTEGER'}" for name, kind in table.columns)
+        columns = ", ".join(f"{name} {'VARCHAR' if kind == 'string' else kind}" for name, kind in table.columns)
         db.execute(f"CREATE OR REPLACE TABLE {table.name} ({columns})")
         seen = set()
         for _ in range(rng.randrange(rows + 1)):
             row = {}
             for name, kind in table.columns:
                 null = name not in table.key and rng.random() < 0.25
-                row[name] = None if null else rng.choice("pqr") if kind == "string" else rng.randrange(5)
+                row[name] = None if null else random_value(rng, kind)
             key = tuple(row[name] for name in table.key)
             if table.key and key in seen:
                 continue
@@ -107,8 +117,8 @@ class Generator:
             columns = [Column(f"{alias}.{name}", kind) for name, kind in zip(names, inner.kinds, strict=True)]
             return f"({inner.sql}) {alias}({', '.join(names)})", columns
         table = self.rng.choice(list(TABLES.values()))
-        kinds = {"int": "int", "string": "str"}
-        return f"{table.name} {alias}", [Column(f"{alias}.{name}", kinds[kind]) for name, kind in table.columns]
+        kinds = [(name, "str" if kind == "string" else "int") for name, kind in table.columns]
+        return f"{table.name} {alias}", [Column(f"{alias}.{name}", kind) for name, kind in kinds]
 
     def _on(self, left: list[Column], right: list[Column]) -> str:
         for _ in range(8):
@@ -122,6 +132,8 @@ class Generator:
     def _value(self, columns: list[Column], kind: str) -> str:
         fitting = [c.text for c in columns if c.kind == kind]
         literal = str(self.rng.randrange(5)) if kind == "int" else f"'{self.rng.choice('pqr')}'"
+        if kind == "str" and self.rng.random() < 0.08:  # it shows the type of the number, too
+            return f"CAST({self._value(columns, 'int')} AS STRING)"
         if not fitting or self.rng.random() < 0.2:
             return literal
         value = self.rng.choice(fitting)

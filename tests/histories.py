@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from generate import TABLES, Generator
+from generate import TABLES, Generator, random_value
 from rollview.plan.building import BaseTable
 
 
@@ -45,7 +45,8 @@ class Writer:
     def value(self, kind: str, null: bool) -> str:
         if null and self.rng.random() < 0.25:
             return "NULL"
-        return f"'{self.rng.choice('pqr')}'" if kind == "string" else str(self.rng.randrange(5))
+        value = random_value(self.rng, kind)
+        return f"'{value}'" if isinstance(value, str) else str(value)
 
     def insert(self, table: BaseTable, rows: int) -> str | None:
         listed = []

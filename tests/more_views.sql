@@ -241,3 +241,17 @@ SELECT id, o.status FROM range(100, 105) r LEFT JOIN orders o ON o.order_id = r.
 SELECT c.name, d.day FROM customers c, (SELECT explode(sequence(DATE'2025-03-01', DATE'2025-03-03')) AS day) d WHERE c.joined < d.day;
 -- view: coalesced_count | expect: incremental
 SELECT c.name, coalesce(o.n, 0) AS n FROM customers c LEFT JOIN (SELECT cust_id, count(*) AS n FROM orders WHERE placed >= DATE'2025-03-02' GROUP BY cust_id) o ON o.cust_id = c.cust_id WHERE coalesce(o.n, 0) < 2 ORDER BY name;
+-- view: cube_of_an_expression | expect: incremental
+SELECT qty % 2 AS odd, line, sum(qty) AS s, grouping_id(qty % 2, line) AS g FROM items GROUP BY CUBE (qty % 2, line);
+-- view: number_equals_text | expect: incremental
+SELECT c.cust_id, o.order_id FROM customers c JOIN orders o ON CAST(o.cust_id AS STRING) = c.cust_id;
+-- view: partners_by_text | expect: incremental
+SELECT c.cust_id, count(o.order_id) AS n, max(o.status) AS m FROM customers c LEFT JOIN orders o ON CAST(o.cust_id AS STRING) = c.cust_id GROUP BY c.cust_id;
+-- view: types_of_a_union | expect: incremental
+SELECT CAST(v AS STRING) AS s FROM (SELECT cust_id AS v FROM customers UNION ALL SELECT price FROM products) z WHERE v > 1;
+-- view: types_of_an_except | expect: incremental
+SELECT CAST(v AS STRING) AS s, v FROM (SELECT prod_id AS v FROM items EXCEPT SELECT price FROM products) z;
+-- view: distinct_in_a_lateral | expect: incremental
+SELECT c.cust_id, l.paid FROM customers c JOIN LATERAL (SELECT DISTINCT o.status = 'paid' AS paid FROM orders o WHERE o.order_id % 3 = c.cust_id % 3) l ON true;
+-- view: groups_by_structs | expect: incremental
+SELECT s, count(DISTINCT order_id) AS n FROM (SELECT named_struct('p', prod_id, 'q', qty > 1) AS s, order_id FROM items) q GROUP BY s;

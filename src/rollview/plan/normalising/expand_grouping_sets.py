@@ -42,10 +42,7 @@ def _branch(node: Aggregate, members: tuple[int, ...], number: int) -> Node | No
     aggregates = tuple(item for item in node.aggregates if not _is_grouping(item.value))
     output = []
     for item in node.keys:
-        here = item.column.name in grouped
-        value: Expr = ref(item.column.name) if here else exp.Cast(this=exp.null(), to=item.column.type.copy())
-        if not here and item.column.type.this == exp.DataType.Type.UNKNOWN:
-            return None
+        value: Expr = ref(item.column.name) if item.column.name in grouped else _null(item.column.type)
         output.append(Computed(_own(item.column, number), value))
     for item in node.aggregates:
         told: Expr | None = ref(item.column.name)
@@ -83,3 +80,8 @@ def _grouping(node: Aggregate, value: Expr, grouped: set[str]) -> Expr | None:
     one = isinstance(value, exp.Grouping) or (isinstance(value, exp.Anonymous) and value.name.lower() == "grouping")
     kind = exp.DataType.build("tinyint" if one else "bigint")
     return exp.Cast(this=exp.Literal.number(bits), to=kind)
+
+
+def _null(kind: exp.DataType) -> Expr:
+    """NULL of a type; where that is not known, the sets that have the column tell it."""
+    return exp.null() if kind.this == exp.DataType.Type.UNKNOWN else exp.Cast(this=exp.null(), to=kind.copy())
