@@ -77,7 +77,7 @@ def _random_round_trips(connection: Connection, first: int, last: int) -> None:
         if (seed - first) % 20 == 0:
             generate.fill(db, random.Random(seed))
             for table in generate.TABLES.values():
-                columns = ", ".join(f"{name} {'TEXT' if kind == 'string' else 'INT'}" for name, kind in table.columns)
+                columns = ", ".join(f"{name} {'TEXT' if kind == 'string' else kind}" for name, kind in table.columns)
                 connection.execute(f"DROP TABLE IF EXISTS {table.name}; CREATE TABLE {table.name} ({columns})")
                 for row in db.execute(f"FROM {table.name}").fetchall():
                     connection.execute(f"INSERT INTO {table.name} VALUES ({', '.join(['%s'] * len(row))})", row)
@@ -105,7 +105,7 @@ def test_every_query_of_tpch_survives_the_round_trip_on_postgres(connection: Con
     for table in tpch_suite.TABLES.values():
         db.execute(f"CREATE TABLE {table.name} AS FROM '{tmp_path}/{table.name}.parquet'")
         columns = ", ".join(f"{name} {'TEXT' if kind == 'string' else kind}" for name, kind in table.columns)
-        connection.execute(f"CREATE TABLE {table.name} ({columns})")
+        connection.execute(f"DROP TABLE IF EXISTS {table.name}; CREATE TABLE {table.name} ({columns})")
         with connection.cursor().copy(f"COPY {table.name} FROM STDIN") as copy:
             for row in db.execute(f"FROM {table.name}").fetchall():
                 copy.write_row(row)
