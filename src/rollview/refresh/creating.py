@@ -22,7 +22,7 @@ from rollview.errors import (
 from rollview.parse.names import Name
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
-from rollview.refresh.defining import base_of, defined, publish, undefined, write_whole
+from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
@@ -121,9 +121,11 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
 
 def _check_policy(view: View) -> None:
     if view.policy in (Policy.INCREMENTAL, Policy.STRICT) and view.always_full is not None:
+        part = not_understood(view)
         raise NotIncremental(
             f"{view.name} cannot have REFRESH POLICY {view.policy.value}",
-            why=REASONS[view.always_full],
+            where=part.where if part else None,
+            why=REASONS[view.always_full] + (f": {part.what}" if part else ""),
             todo="use REFRESH POLICY AUTO or FULL; the view then is recomputed at every refresh",
         )
 

@@ -18,7 +18,7 @@ from rollview.errors import NotDeterministic
 from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
-from rollview.plan.building import BaseTable
+from rollview.plan.building import BaseTable, Tables, Unbuildable
 from rollview.plan.nodes import Aggregate, Filter, Node, Project, Window
 from rollview.refresh.relations import base_rows, columns_of
 from rollview.refresh.results import FULL
@@ -108,16 +108,11 @@ def _compiled(catalog: Catalog, view: View) -> Compiled:
 
 def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
     """The view's plan over its base tables as they were; without one, the reason."""
-
-    def table(name: Name) -> BaseTable | None:
-        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
-        return None if known is None else view.bases[known]
-
     if any(view.settings.get(name) == "true" for name in OTHER_SPELLINGS):
         return None, "not_compiled"
     helpers = {helper.id: helper.name for helper in view.helpers}
     try:
-        compiled = compile_view(view.query, table)
+        compiled = compile_view(view.query, _tables(view))
         if helpers:
             compiled = helped(compiled, lambda node: helpers.get(helper_id(node)))
     except NotDeterministic:
@@ -126,6 +121,25 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
         # Spark has understood the query. Whatever the compiler does not understand in it costs speed, not the view.
         return None, "not_compiled"
     return compiled, compiled.reason
+
+
+def not_understood(view: View) -> Unbuildable | None:
+    """The part of a view's query that the compiler knows it cannot make a plan of."""
+    try:
+        compile_view(view.query, _tables(view))
+    except Unbuildable as error:
+        return error
+    except Exception:  # as in compiled_plan: what the compiler trips over has no name
+        return None
+    return None
+
+
+def _tables(view: View) -> Tables:
+    def table(name: Name) -> BaseTable | None:
+        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
+        return None if known is None else view.bases[known]
+
+    return table
 
 
 def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame: Frame) -> tuple[View, Frame]:

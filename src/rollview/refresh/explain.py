@@ -6,7 +6,7 @@ from rollview.compile.script import refresh_script, show_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.parse.view_statements import Policy
 from rollview.refresh.choosing import choices
-from rollview.refresh.defining import compiled_view
+from rollview.refresh.defining import compiled_view, not_understood
 from rollview.refresh.results import NO_OP, REASONS
 from rollview.refresh.running import status
 from rollview.refresh.views import Catalog, View
@@ -57,7 +57,8 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
     """Text → plan → keys → SQL → the Δ-script of a refresh in which every table changed."""
     found = compiled_view(catalog, view)
     if found.view is None:
-        return ["  plan", f"    none: {REASONS[found.reason or 'not_compiled']}"]
+        part = not_understood(view)
+        return ["  plan", f"    none: {part.what if part else REASONS[found.reason or 'not_compiled']}"]
     compiled = found.view
     key = compiled.keyed.key
     told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"

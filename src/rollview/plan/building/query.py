@@ -63,7 +63,7 @@ def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | Non
     for a, b in zip(left.columns, right.columns, strict=True):
         if mixed(a.type, b.type):
             kinds = " and ".join(kind.sql("spark") for kind in (a.type, b.type))
-            raise unbuildable(context, f"a set operation of {kinds} in one column", node)
+            raise unbuildable(context, f"a set operation of {kinds} in one column, without a CAST,", node)
     types = [a.type if a.type == b.type else UNKNOWN for a, b in zip(left.columns, right.columns, strict=True)]
     output = context.numbering.columns([column.label for column in left.columns], types)
     distinct = bool(node.args.get("distinct"))

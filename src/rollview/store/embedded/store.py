@@ -258,7 +258,8 @@ class EmbeddedStore:
                     kept.append(engine.keep(source))
                 given, restricted = kept[0].frame, size > _MANY * kept[0].rows
                 if kept[0].local is not None:
-                    wanted = {column_named(snapshot.schema, c, table): _looking(kept[0].local, copies)[c] for c in on}
+                    looking = _looking(kept[0].local, copies)
+                    wanted = {column_named(snapshot.schema, name, table): looking[name] for name in on}
                     found = found_rows(snapshot, wanted, LOCAL_ROWS)
                     if found is not None:
                         at = [(FILE, "string"), (POSITION, "bigint")]
@@ -493,7 +494,8 @@ def _looking(given: pa.Table, copies: str | None) -> pa.Table:
 def _near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray]) -> DataFrame:
     """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
     for name, values in wanted.items():
-        with contextlib.suppress(pa.ArrowNotImplementedError):  # of an array or struct
+        # an array or struct has no distinct values here, and some years Python does not know
+        with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):
             test = predicate(name, values.unique().to_pylist(), strict=False)
             if test is not None:
                 rows = rows.where(test.sql("spark"))
