@@ -6,6 +6,7 @@ An engine's relation (a Spark DataFrame, a DuckDB relation) is called a frame he
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ class Kept:
 def relation_name(scan: Scan) -> str:
     """The relation that a scan reads: a table, one version of it, its changes, or an earlier step."""
     return f"{scan.table} {scan.version}" if scan.version else scan.table
+
+
+def has_no_equality(kind: str) -> bool:
+    """Whether values of a type, as Spark writes it, can be neither grouped nor compared."""
+    return re.search(r"(^|[<:,])variant($|[>,])", kind) is not None
 
 
 class Engine(Protocol):

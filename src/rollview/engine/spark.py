@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from rollview.compile.printing import print_plan
 from rollview.compile.state import STATE
-from rollview.engine.protocol import Kept, relation_name
+from rollview.engine.protocol import Kept, has_no_equality, relation_name
 from rollview.errors import (
     ColumnNotFound,
     InternalError,
@@ -182,8 +182,11 @@ def _place(error: PySparkException, sql: str) -> Place | None:
 
 def _sentence(error: PySparkException) -> str:
     """Spark's message without its error class, plan, SQL echo and stack."""
-    text = (error.getMessage() or str(error)).strip()
-    text = re.split(r"\n\s*\n|\n==|;\s*line \d+ pos \d+|\(line \d+, pos \d+\)|SQLSTATE: \w+", text)[0]
+    try:
+        text = error.getMessage() or str(error)
+    except Exception:  # Spark looks for the words of every error in its own list, and Delta's are not there
+        text = str(error)
+    text = re.split(r"\n\s*\n|\n==|;\s*line \d+ pos \d+|\(line \d+, pos \d+\)|SQLSTATE: \w+", text.strip())[0]
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text).strip()
 
 
@@ -270,11 +273,12 @@ class SparkEngine:
         return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
     def keep(self, frame: DataFrame) -> Kept:
-        local = frame.limit(LOCAL_ROWS + 1).toArrow()
-        if local.num_rows > LOCAL_ROWS:
-            stored = frame.persist()
-            return Kept(stored, stored.count())
-        return self._local(local, frame.schema)
+        if not any(has_no_equality(kind) for _, kind in self.columns(frame)):  # NULL as a VARIANT does not come back
+            local = frame.limit(LOCAL_ROWS + 1).toArrow()
+            if local.num_rows <= LOCAL_ROWS:
+                return self._local(local, frame.schema)
+        stored = frame.persist()
+        return Kept(stored, stored.count())
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
         schema = StructType.fromDDL(", ".join(f"{quote(name)} {kind}" for name, kind in columns))
@@ -324,10 +328,12 @@ class SparkEngine:
 
 def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:
     plain = frame.toDF(*[f"c{i}" for i in range(len(floats))])
-    exprs = [
-        f"CASE WHEN c{i} IS NULL THEN NULL ELSE CAST(format_string('%.8e', CAST(c{i} AS DOUBLE)) AS DOUBLE) END AS c{i}"
-        if is_float
-        else f"c{i}"
-        for i, is_float in enumerate(floats)
-    ]
+    exprs = [_comparable(c.name, c.dataType.simpleString(), f) for c, f in zip(plain.schema, floats, strict=True)]
     return plain.selectExpr(*exprs, f"CAST({weight} AS BIGINT) AS w")
+
+
+def _comparable(name: str, kind: str, is_float: bool) -> str:
+    if is_float:
+        rounded = f"CAST(format_string('%.8e', CAST({name} AS DOUBLE)) AS DOUBLE)"
+        return f"CASE WHEN {name} IS NULL THEN NULL ELSE {rounded} END AS {name}"
+    return f"to_json(named_struct('v', {name})) AS {name}" if has_no_equality(kind) else name

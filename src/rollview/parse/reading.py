@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
@@ -21,13 +22,19 @@ _GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", 
 _SPARK = Dialect.get_or_raise("spark")
 
 
+class _Parser(SparkParser):
+    """``v:a.b`` is a path into a VARIANT."""
+
+    COLON_IS_VARIANT_EXTRACT = True
+
+
 def read(sql: str) -> list[exp.Expr]:
     """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
     tokens = _SPARK.tokenize(sql)
     _window_is_a_name(tokens)
-    trees = [tree for tree in _SPARK.parser().parse(tokens, sql) if tree is not None]
+    trees = [tree for tree in _Parser(dialect=_SPARK).parse(tokens, sql) if tree is not None]
     for tree in trees:
-        for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any)):
+        for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.JSONExtract)):
             _settle(node)
     return trees
 
@@ -55,8 +62,24 @@ def _settle(node: exp.Expr) -> None:
         compared = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
         if not compared and isinstance(node.this, exp.Paren):  # the aggregate
             node.replace(exp.LogicalOr(this=node.this.this))
+    elif isinstance(node, exp.JSONExtract):
+        if node.args.get("variant_extract"):
+            _path_into_variant(node)
     elif node.args.get("separator") is None:  # Spark puts nothing between the strings, the library a comma
         node.set("separator", exp.Literal.string(""))
+
+
+def _path_into_variant(node: exp.Expr) -> None:
+    """``v:a.b[0]`` as ``variant_get(v, '$["a"]["b"][0]', 'variant')``; a column of it is named for the last key."""
+    _, *parts = node.expression.expressions
+    if not all(isinstance(part, exp.JSONPathKey | exp.JSONPathSubscript) for part in parts):
+        return
+    steps = [f'["{part.this}"]' if isinstance(part, exp.JSONPathKey) else f"[{part.this}]" for part in parts]
+    path, kind = exp.Literal.string("$" + "".join(steps)), exp.Literal.string("variant")
+    call: exp.Expr = exp.Anonymous(this="variant_get", expressions=[node.this.copy(), path, kind])
+    if isinstance(node.parent, exp.Select) and isinstance(parts[-1], exp.JSONPathKey):
+        call = exp.alias_(call, parts[-1].this, quoted=True)
+    node.replace(call)
 
 
 def _whole_frame(frame: exp.Expr) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +14,16 @@ from rollview.compile.script import refresh_script
 from rollview.compile.state import BAG, STATE, State, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
-from rollview.engine.protocol import Frame
-from rollview.errors import NotDeterministic
+from rollview.engine.protocol import Frame, has_no_equality
+from rollview.errors import NotDeterministic, Unsupported
 from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
-from rollview.plan.nodes import Aggregate, Filter, Node, Project, Window
+from rollview.plan.nodes import Aggregate, Filter, Node, Project, Scan, Window
 from rollview.refresh.relations import base_rows, columns_of
 from rollview.refresh.results import FULL
+from rollview.refresh.trying import takes_scripts
 from rollview.refresh.views import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
 from rollview.store.protocol import Commit, Identity, Stamp
 
@@ -146,23 +148,37 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
     """The view with its columns and layout, and the rows of its state at a vector; ``frame`` is its query there."""
     engine = catalog.engine
     view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
+    catalog.store.check_types(view.title, frame)
     compiled, reason = compiled_plan(view)
     if compiled is not None:
         view = replace(view, settings={**view.settings, **engine.planning_settings(compiled.keyed.plan)})
         made = _with_state(catalog, view, compiled, vector)
+        if made is not None and not _holds(catalog, view, made[1]):
+            reason, made = reason or "not_stored", None
         if made is not None:
             state, rows, types = made
             layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
-            reason = reason or _not_maintained(view, state, types[-1])
+            reason = reason or _not_maintained(catalog, view, state, rows, types[-1], vector)
             key = visible_key(compiled)
             return replace(view, layout=layout, key=key, always_full=reason, fingerprint=compiled.fingerprint), rows
+    if any(has_no_equality(column.type) for column in view.columns):
+        reason = reason or "not_comparable"
     names = [f"c{i}" for i in range(len(view.columns))]
     picked = ", ".join(
         f"{engine.quoted(n)} AS {engine.quoted(c.name)}" for n, c in zip(names, view.columns, strict=True)
     )
     show = f"SELECT {picked} FROM {engine.quoted(STATE)}"
     layout = Layout(ROWS, tuple(names), (), show, None)
-    return replace(view, layout=layout, always_full="not_compiled"), engine.renamed(frame, names)
+    return replace(view, layout=layout, always_full=reason or "not_compiled"), engine.renamed(frame, names)
+
+
+def _holds(catalog: Catalog, view: View, rows: Frame) -> bool:
+    """Whether the view's store can hold all that is needed to follow changes."""
+    try:
+        catalog.store.check_types(view.title, rows)
+    except Unsupported:
+        return False
+    return True
 
 
 def visible_key(compiled: CompiledView) -> tuple[str, ...]:
@@ -211,7 +227,9 @@ def _of_each_row(plan: Node) -> Iterator[Node]:
                     yield Filter(node.input, exp.Is(this=value.copy(), expression=exp.null()))
 
 
-def _not_maintained(view: View, state: State, types: Sequence[str]) -> str | None:
+def _not_maintained(
+    catalog: Catalog, view: View, state: State, rows: Frame, types: Sequence[str], vector: Mapping[str, Identity]
+) -> str | None:
     """Why changes of the base tables cannot be followed; None if they can."""
     try:
         refresh_script(state, view.bases)
@@ -219,10 +237,35 @@ def _not_maintained(view: View, state: State, types: Sequence[str]) -> str | Non
         return error.code
     if any("map<" in kind for kind in types) and state.kind != "groups":
         return "not_comparable"
+    if any(map(has_no_equality, types)) or (
+        _sees_variant(view, state) and not _compared(catalog, view, state, rows, vector)
+    ):
+        return "not_comparable"
     floats = any(kind in ("float", "double") for kind in types)
     if state.kind == BAG and floats and any(isinstance(node, Aggregate | Window) for node in state.root.walk()):
         return "inexact_rows"
     return None
+
+
+#: What makes a VARIANT of something else.
+_MAKES_VARIANT = re.compile(r"variant\w*\s*\(|parse_json\s*\(|(\bas|::)\s*variant\b", re.IGNORECASE)
+
+
+def _sees_variant(view: View, state: State) -> bool:
+    """Whether some part of a view's query may have a column of a type without equality."""
+    kinds = {(table, name): kind for table, base in view.bases.items() for name, kind in base.columns}
+    scans = (node for node in state.root.walk() if isinstance(node, Scan))
+    read = any(has_no_equality(kinds[scan.table, name]) for scan in scans for name in scan.sources)
+    return read or _MAKES_VARIANT.search(view.query) is not None
+
+
+def _compared(catalog: Catalog, view: View, state: State, rows: Frame, vector: Mapping[str, Identity]) -> bool:
+    """Whether the changes of such a view can be followed without comparing what cannot be compared."""
+    kinds = [kind for table, base in view.bases.items() if catalog.has(table) for _, kind in base.columns]
+    if any(map(has_no_equality, kinds)):  # of a view that shows such columns, the change is not known
+        return False
+    frames = {table: base_rows(catalog, view.bases[table], i.version) for table, i in vector.items()}
+    return takes_scripts(catalog.engine, state, rows, frames)
 
 
 def write_whole(

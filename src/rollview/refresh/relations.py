@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from rollview.delta.weights import WEIGHT, consolidated, negated, together, weighted
-from rollview.engine.protocol import Frame, Kept
+from rollview.engine.protocol import Engine, Frame, Kept, has_no_equality
 from rollview.errors import SchemaChanged, TableNotFound, VersionGone
 from rollview.parse.names import quote
 from rollview.plan.building import BaseTable
@@ -121,7 +121,9 @@ def changes_of(catalog: Catalog, base: BaseTable, used: Sequence[str], after: in
     if not catalog.has(base.name):
         feed = catalog.store.changes(base.name, after, upto)
         plan = _weighted_feed(columns)
-        return engine.select(consolidated(plan), {"feed": feed}, [*used, WEIGHT.label])
+        if not any(has_no_equality(kind) for _, kind in columns):  # else rows that cancel out stay: they do no harm
+            plan = consolidated(plan)
+        return engine.select(plan, {"feed": feed}, [*used, WEIGHT.label])
     layout = catalog.get(base.name).layout
     if layout.feed is None:
         frames = {"old": base_rows(catalog, base, after), "new": base_rows(catalog, base, upto)}
@@ -133,6 +135,14 @@ def changes_of(catalog: Catalog, base: BaseTable, used: Sequence[str], after: in
     scan = _scan("seen", columns)
     plan = Scan("seen", (*scan.output, WEIGHT), (*scan.sources, WEIGHT.label))
     return engine.select(consolidated(plan), {"seen": visible}, [*used, WEIGHT.label])
+
+
+def added(engine: Engine, rows: Frame) -> Frame:
+    """Rows as the change that brings them."""
+    columns = engine.columns(rows)
+    return engine.select(
+        weighted(_scan("all", columns), 1), {"all": rows}, [*(name for name, _ in columns), WEIGHT.label]
+    )
 
 
 def _weighted_feed(columns: Sequence[tuple[str, str]]) -> Node:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.types import StructType
+from pyspark.sql.types import NullType, StructType
 
 from rollview.engine.protocol import Kept
 from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
@@ -48,6 +48,7 @@ from rollview.store.protocol import (
 from rollview.store.rows import (
     aligned,
     check_columns,
+    check_types,
     column_named,
     declared,
     differs,
@@ -218,6 +219,9 @@ class DeltaStore(DeltaNames):
         with _WRITING, settings(self.spark, values):
             yield
 
+    def check_types(self, table: str, rows: DataFrame) -> None:
+        check_types(table, rows.schema)
+
     def create(
         self,
         table: str,
@@ -234,6 +238,7 @@ class DeltaStore(DeltaNames):
             )
         schema = rows if isinstance(rows, StructType) else rows.schema
         check_columns(table, schema)
+        check_types(table, schema)
         keys = [column_named(schema, name, table) for name in key]
         settled = _settings(keys, properties)
         with self._stamped(stamp):
@@ -271,7 +276,9 @@ class DeltaStore(DeltaNames):
     ) -> Commit:
         name, schema = self._require(table), self.schema(table)
         columns = {c: quote(c) for c in schema.names}
-        match = " AND ".join(f"t.{quote(column_named(schema, c, table))} <=> s.{quote(c)}" for c in on)
+        told = {c: schema[column_named(schema, c, table)] for c in on}  # by a VOID column, a MERGE would meet no row
+        met = [f"t.{quote(f.name)} <=> s.{quote(c)}" for c, f in told.items() if not isinstance(f.dataType, NullType)]
+        match = " AND ".join(met) or "true"
         same = match if copies is None else f"{match} AND s.{DELETE_FLAG}"
         values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
         news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
@@ -328,6 +335,7 @@ class DeltaStore(DeltaNames):
         if isinstance(rows, StructType):
             rows = self.spark.createDataFrame([], rows)
         check_columns(table, rows.schema)
+        check_types(table, rows.schema)
         keys = self.key(table) if key is None else tuple(column_named(rows.schema, c, table) for c in key)
         self._check_key(table, rows, keys, None)
         with self._stamped(stamp):
@@ -419,6 +427,7 @@ class DeltaStore(DeltaNames):
         rows = self.spark.sql(statement.query) if statement.query else None
         schema = declared(statement.columns) if rows is None else rows.schema
         check_columns(table, schema)
+        check_types(table, schema)
         keys = [column_named(schema, name, table) for name in statement.key]
         if rows is not None:
             self._check_key(table, rows, keys, None)

@@ -248,6 +248,9 @@ class DuckStore:
         if rows := twice.fetchall():
             raise key_repeated(table, key, rows)
 
+    def check_types(self, table: str, rows: Any) -> None:
+        """DuckDB stores whatever it computes."""
+
     def create(
         self,
         table: str,

@@ -143,6 +143,9 @@ class Store(Protocol):
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         """Names and types of a table's columns, the types as Spark writes them."""
 
+    def check_types(self, table: str, rows: Frame) -> None:
+        """Raises Unsupported if a table cannot hold values of the types that these rows have."""
+
     def create(
         self,
         table: str,

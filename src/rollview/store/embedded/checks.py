@@ -11,9 +11,9 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
-    DataType,
     DateType,
     MapType,
+    NullType,
     NumericType,
     StringType,
     StructType,
@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from rollview.errors import Unsupported
 from rollview.store.embedded.files import nulls_in
 from rollview.store.embedded.snapshot import DataFile
-from rollview.store.rows import check_columns, key_repeated, null_in_key
+from rollview.store.rows import check_columns, check_types, key_repeated, null_in_key, simple_types
 
 _KNOWN = (NumericType, StringType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
@@ -42,8 +42,8 @@ _HONOURED = {
 def check_schema(table: str, schema: StructType, key: Sequence[str] = ()) -> None:
     """Raises an error for columns that an embedded table cannot have."""
     check_columns(table, schema)
+    check_stored_types(table, schema)
     for column in schema.fields:
-        _check_type(table, column.name, column.dataType)
         if column.name in key and isinstance(column.dataType, ArrayType | MapType | StructType):
             raise Unsupported(
                 f"{column.name} cannot be part of the key of {table}",
@@ -65,26 +65,19 @@ def check_properties(table: str, properties: Mapping[str, str]) -> None:
                 )
 
 
-def _check_type(table: str, column: str, kind: DataType) -> None:
-    if isinstance(kind, ArrayType):
-        _check_type(table, column, kind.elementType)
-    elif isinstance(kind, MapType):
-        _check_type(table, column, kind.keyType)
-        _check_type(table, column, kind.valueType)
-    elif isinstance(kind, StructType):
-        for inner in kind.fields:
-            _check_type(table, f"{column}.{inner.name}", inner.dataType)
-    elif (
-        not isinstance(kind, _KNOWN)
-        or type(kind).__name__ in ("CharType", "VarcharType")
-        or (isinstance(kind, StringType) and kind != StringType())
-    ):
-        raise Unsupported(
-            f"Column {column} of {table} has type {kind.simpleString().upper()}",
-            why="embedded tables hold numbers, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, "
-            "and ARRAY, MAP and STRUCT of these",
-            todo="use one of them (STRING for CHAR and VARCHAR), or connect with store='delta'",
-        )
+def check_stored_types(table: str, schema: StructType) -> None:
+    """Raises an error for types that an embedded table cannot hold."""
+    check_types(table, schema)
+    for column, kind in simple_types(schema):
+        if not isinstance(kind, _KNOWN) or type(kind).__name__ in ("CharType", "VarcharType"):
+            raise Unsupported(
+                f"Column {column} of {table} has type {kind.simpleString().upper()}",
+                why="embedded tables hold numbers, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, "
+                "and ARRAY, MAP and STRUCT of these",
+                todo="say which type it has: CAST(NULL AS …)"
+                if isinstance(kind, NullType)
+                else "use one of them (STRING for CHAR and VARCHAR), or connect with store='delta'",
+            )
 
 
 def check_not_null(table: str, schema: StructType, key: Sequence[str], files: Sequence[DataFile], root: Path) -> None:

@@ -34,7 +34,7 @@ from rollview.parse.names import Name, quote
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
 from rollview.store.edits import FILE, POSITION
-from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema
+from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema, check_stored_types
 from rollview.store.embedded.files import write_frame
 from rollview.store.embedded.finding import found_rows
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
@@ -165,6 +165,9 @@ class EmbeddedStore:
         return {name: version for name, version in found.items() if version is not None}
 
     # writing
+
+    def check_types(self, table: str, rows: DataFrame) -> None:
+        check_stored_types(table, rows.schema)
 
     def create(
         self,

@@ -1,0 +1,114 @@
+"""Types that a store cannot hold, or that an engine cannot compare: views over them are right, or refused in clear words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import shop
+from rollview import Rollview, connect
+from rollview.engine.protocol import has_no_equality
+from rollview.errors import NotIncremental, Unsupported
+from rollview.refresh import defining
+
+#: Over a table v (id, v VARIANT, g) and a table m (id, g): the strategies after rows came, and after some went.
+VARIANTS = {
+    "SELECT id, v:a::int AS x FROM v": ("append", "row_delta"),
+    "SELECT g, sum(v:a::int) AS x, count(v) AS n FROM v GROUP BY g": ("aggregate_merge", "aggregate_merge"),
+    "SELECT id, a::int AS x FROM (SELECT id, v:b.a FROM v)": ("append", "row_delta"),
+    "SELECT m.id, variant_get(v.v, '$.a', 'int') AS x FROM m LEFT JOIN v ON m.g = v.g": ("row_delta", "row_delta"),
+    "SELECT id, try_variant_get(v, '$.a', 'int') AS x FROM v ORDER BY id DESC LIMIT 2": ("row_delta", "row_delta"),
+    "SELECT id, sum(v:a::int) OVER (PARTITION BY g ORDER BY id) AS x FROM v": ("full", "full"),
+    "SELECT id, v FROM v": ("full", "full"),
+}
+
+
+def test_a_view_is_planned_as_it_will_be_refreshed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked of the engine for views over VARIANT, asked for every conformance view: it takes them all."""
+    shop.need_shop()
+    monkeypatch.setattr(defining, "_sees_variant", lambda view, state: True)
+    rv = connect("duckdb:")
+    for sql in shop.schema():
+        rv.sql(sql)
+    for view in shop.views():
+        if view.expect == "incremental":
+            rv.create(view.name, view.sql, policy="INCREMENTAL")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("variant", True),
+        ("array<variant>", True),
+        ("struct<a:int,v:variant>", True),
+        ("map<string,variant>", True),
+        ("struct<variant:int>", False),
+        ("string", False),
+    ],
+)
+def test_types_without_equality(kind: str, expected: bool) -> None:
+    assert has_no_equality(kind) == expected
+
+
+@pytest.mark.parametrize("part", [slice(2), pytest.param(slice(2, None), marks=pytest.mark.slow)], ids=["few", "more"])
+def test_views_over_variants(part: slice, opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    views = dict(list(VARIANTS.items())[part])
+    rv.sql("CREATE TABLE v (id INT, v VARIANT, g INT)")
+    rv.sql("CREATE TABLE m (id INT, g INT); INSERT INTO m VALUES (1, 1), (2, 2), (3, 3)")
+    rv.sql("""INSERT INTO v VALUES (1, parse_json('{"a": 1, "b": {"a": 7}}'), 1), (2, parse_json('{"a": 2}'), 1)""")
+    for i, query in enumerate(views):
+        rv.create(f"v{i}", query)
+    changes = (
+        """INSERT INTO v VALUES (3, parse_json('{"a": 5}'), 3), (4, NULL, 1)""",
+        """DELETE FROM v WHERE id = 1; UPDATE v SET v = parse_json('{"a": 9, "b": {"a": 8}}') WHERE id = 2""",
+    )
+    for turn, change in enumerate(changes):
+        rv.sql(change)
+        for i, (query, expected) in enumerate(views.items()):
+            result = rv.refresh(f"v{i}")
+            assert (query, result.strategy) == (query, expected[turn])
+            assert result.reason == ("not_comparable" if result.strategy == "full" else None)
+            assert rv.verify(f"v{i}").ok, query
+    with pytest.raises(NotIncremental, match="no equality"):
+        rv.create("x", "SELECT id, v FROM v", policy="INCREMENTAL")
+
+
+def test_a_column_of_no_type_in_delta(opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1), (2), (2)")
+    rv.create("v", "SELECT id, NULL AS n FROM t", policy="INCREMENTAL STRICT")
+    for change in ("DELETE FROM t WHERE id = 1", "INSERT INTO t VALUES (2)", "UPDATE t SET id = 3"):
+        rv.sql(change)
+        rv.refresh("v")
+        assert rv.verify("v").ok, change
+
+
+@pytest.mark.parametrize("kind", ["embedded", pytest.param("delta", marks=pytest.mark.slow)])
+def test_what_cannot_be_stored(kind: str, opened: Callable[..., Rollview]) -> None:
+    rv = opened(kind)
+    rv.sql("CREATE TABLE t (id INT, s STRING, a TIMESTAMP, b TIMESTAMP)")
+    rv.sql("INSERT INTO t VALUES (1, 'x', TIMESTAMP'2025-01-01', TIMESTAMP'2025-01-02')")
+    for query, said in (
+        ("SELECT id, b - a AS d FROM t", r"Column d of v has type INTERVAL(.|\n)*CAST\(`d` AS STRING\)"),
+        ("SELECT s COLLATE UTF8_LCASE AS s FROM t", r"Column s of v has type STRING COLLATE UTF8_LCASE"),
+        ("SELECT named_struct('d', array(b - a)) AS x FROM t", r"Column x\.d of v has type INTERVAL"),
+    ):
+        with pytest.raises(Unsupported, match=said):
+            rv.create("v", query)
+    assert rv.views() == []
+    rv.create("longest", "SELECT s, max(b - a) > INTERVAL 1 DAY AS long FROM t GROUP BY s")
+    rv.create("top", "SELECT id FROM t ORDER BY b - a DESC, id LIMIT 1")
+    rv.create("pairs", "SELECT x.id, y.id AS other FROM t AS x JOIN t AS y ON x.b - x.a = y.b - y.a AND x.id <> y.id")
+    rv.sql("INSERT INTO t VALUES (2, 'x', TIMESTAMP'2025-01-01', TIMESTAMP'2025-01-03'), (3, 'y', NULL, NULL)")
+    for view, strategy, reason in (
+        ("longest", "full", "not_stored"),
+        ("top", "full", "not_stored"),
+        ("pairs", "append", None),
+    ):
+        result = rv.refresh(view)
+        assert (view, result.strategy, result.reason) == (view, strategy, reason)
+        assert rv.verify(view).ok
+    with pytest.raises(NotIncremental, match="does not hold"):
+        rv.create("x", "SELECT id FROM t ORDER BY b - a DESC, id LIMIT 1", policy="INCREMENTAL")
