@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,3 +113,49 @@ def test_a_session_without_delta_is_told_how_to_get_it(spark: SparkSession) -> N
         connect()
     with pytest.raises(UserError, match="no store named"):
         connect("x", store="iceberg")  # type: ignore[arg-type]
+
+
+MADE_BY_SPARK = {
+    "lengths": "(id INT, g CHAR(4), x VARCHAR(10)) USING delta PARTITIONED BY (g)",
+    "defaults": "(id INT, g STRING DEFAULT 'q', x INT) USING delta TBLPROPERTIES ("
+    "'delta.feature.allowColumnDefaults' = 'supported', 'delta.enableDeletionVectors' = 'true')",
+    "mapped": "(id INT, g STRING, x INT, `odd name` MAP<STRING, INT>) USING delta TBLPROPERTIES ("
+    "'delta.columnMapping.mode' = 'name', 'delta.enableChangeDataFeed' = 'false')",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", MADE_BY_SPARK)
+@pytest.mark.filterwarnings("ignore::rollview.store.delta.ChangeFeedOff")
+def test_tables_that_spark_made_with_columns_of_its_own_kinds(table: str, opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.spark.sql(f"CREATE TABLE {table} {MADE_BY_SPARK[table]}")
+    rv.sql(f"INSERT INTO {table} (id, g, x) VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 3), (4, NULL, 4)")
+    rv.create("whole", f"SELECT * FROM {table}" if table != "mapped" else f"SELECT id, g FROM {table}")
+    rv.create("groups", f"SELECT g, count(*) AS n FROM {table} WHERE id <> 2 GROUP BY g")
+    for change, moved in (
+        (f"UPDATE {table} SET g = 'c' WHERE id = 1; DELETE FROM {table} WHERE id = 3", True),
+        (f"ALTER TABLE {table} ADD COLUMN more INT", False),
+        (f"INSERT INTO {table} (id, g, x) VALUES (5, 'c', 7)", True),
+        (f"ALTER TABLE {table} RENAME COLUMN x TO renamed" if table == "mapped" else f"OPTIMIZE {table}", False),
+        (f"UPDATE {table} SET g = NULL WHERE id = 5", True),
+    ):
+        rv.sql(change)
+        for view in ("whole", "groups"):
+            result = rv.refresh(view)
+            assert (change, result.strategy != "no_op", result.reason) == (change, moved, None)
+            assert rv.verify(view).ok, change
+
+
+@pytest.mark.filterwarnings("ignore::rollview.store.delta.ChangeFeedOff")
+def test_without_a_change_feed_what_has_no_equality_is_not_compared(opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.spark.sql("CREATE TABLE t (id INT, v VARIANT, m MAP<STRING, INT>) USING delta")
+    rv.sql("INSERT INTO t VALUES (1, parse_json('1'), map('a', 1)), (2, NULL, NULL)")
+    rv.create("ids", "SELECT id, m['a'] AS a FROM t")
+    rv.create("values", "SELECT id, v::int AS v FROM t")
+    rv.sql("INSERT INTO t VALUES (3, parse_json('3'), map('a', 2)); DELETE FROM t WHERE id = 1")
+    assert rv.refresh("ids").strategy == "row_delta"
+    assert (rv.refresh("values").strategy, rv.refresh("values").strategy) == ("full", "no_op")
+    assert rv.verify("ids").ok
+    assert rv.verify("values").ok

@@ -75,6 +75,7 @@ def test_views_over_variants(part: slice, opened: Callable[..., Rollview]) -> No
         rv.create("x", "SELECT id, v FROM v", policy="INCREMENTAL")
 
 
+@pytest.mark.slow
 def test_a_column_of_no_type_in_delta(opened: Callable[..., Rollview]) -> None:
     rv = opened("delta")
     rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1), (2), (2)")

@@ -119,7 +119,7 @@ def changes_of(catalog: Catalog, base: BaseTable, used: Sequence[str], after: in
     columns = [(name, kinds[name]) for name in used]
     engine = catalog.engine
     if not catalog.has(base.name):
-        feed = catalog.store.changes(base.name, after, upto)
+        feed = catalog.store.changes(base.name, after, upto, used)
         plan = _weighted_feed(columns)
         if not any(has_no_equality(kind) for _, kind in columns):  # else rows that cancel out stay: they do no harm
             plan = consolidated(plan)

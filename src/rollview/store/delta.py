@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import NullType, StructType
 
-from rollview.engine.protocol import Kept
+from rollview.engine.protocol import Kept, has_no_equality
 from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
 from rollview.errors import BadName, NameTaken, SchemaChanged, VersionGone
 from rollview.parse.names import quote
@@ -55,6 +55,7 @@ from rollview.store.rows import (
     key_repeated,
     merge_source,
     null_in_key,
+    plain_columns,
     sql_type,
 )
 from rollview.store.statements import merge_edits, update_edits
@@ -110,7 +111,7 @@ class DeltaStore(DeltaNames):
         with _gone(table, version):
             return self.spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
 
-    def changes(self, table: str, after: int, upto: int) -> DataFrame:
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
         name = self._require(table)
         if after >= upto:
             return self._no_changes(table, upto)
@@ -124,7 +125,7 @@ class DeltaStore(DeltaNames):
             except PySparkException as error:
                 if "CHANGE_DATA" not in (error.getCondition() or "").upper():
                     raise
-        return self._compare(table, after, upto)
+        return self._compare(table, after, upto, columns)
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> None:
         return None  # where the files are, Spark knows
@@ -148,28 +149,36 @@ class DeltaStore(DeltaNames):
             )
         )
 
-    def _compare(self, table: str, after: int, upto: int) -> DataFrame:
-        """The net change between two versions, as rows deleted and inserted at the later one."""
+    def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
+        """The net change between two versions, as rows deleted and inserted at the later one, in the columns that both
+        have; of these, in those that are asked for."""
+        switch = f"ALTER TABLE {self.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
         warnings.warn(
             f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "
-            f"Switch it on with ALTER TABLE {self.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)",
+            f"Switch it on with {switch}",
             ChangeFeedOff,
             stacklevel=3,
         )
         new = self.read(table, upto)
-        old = new.where("false") if after < 0 else self.read(table, after).selectExpr(*[quote(c) for c in new.columns])
+        old = new.where("false") if after < 0 else self.read(table, after)
+        was = dict(old.dtypes)
+        both = {name: kind for name, kind in new.dtypes if was.get(name) == kind and name in (columns or was)}
+        if any(map(has_no_equality, both.values())):
+            raise VersionGone(
+                f"The changes of {table} after version {after} cannot be found",
+                why="it keeps no change feed, and VARIANT values of two versions cannot be compared",
+                todo=f"switch the feed on: {switch}",
+            )
         time = self._history(table).where(f"version = {upto}").collect()[0]["timestamp"]
         micros = int(time.timestamp() * 1_000_000)
-        parts = [
-            rows.selectExpr(
-                "*",
-                f"'{kind}' AS {CHANGE_TYPE}",
-                f"{upto}L AS {COMMIT_VERSION}",
-                f"timestamp_micros({micros}L) AS {COMMIT_TIME}",
-            )
-            for kind, rows in ((DELETE, old.exceptAll(new)), (INSERT, new.exceptAll(old)))
-        ]
-        return parts[0].unionAll(parts[1])
+        shown = verbatim(", ".join(quote(name) for name in both))
+        query = (
+            f"SELECT {shown}, IF(__rv_n > 0, '{INSERT}', '{DELETE}') AS {CHANGE_TYPE}, {upto}L AS {COMMIT_VERSION}, "
+            f"timestamp_micros({micros}L) AS {COMMIT_TIME} FROM (SELECT {shown}, sum(__rv_n) AS __rv_n FROM "
+            f"(SELECT {shown}, 1 AS __rv_n FROM {{new}} UNION ALL SELECT {shown}, -1 FROM {{old}}) GROUP BY {shown}) "
+            f"LATERAL VIEW explode(sequence(1, abs(__rv_n))) AS __rv_copy WHERE __rv_n <> 0"
+        )
+        return sql_over(self.spark, query, new=new, old=old)
 
     def _history(self, table: str, limit: int | None = None) -> DataFrame:
         return self.spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))
@@ -248,6 +257,7 @@ class DeltaStore(DeltaNames):
                     f"CREATE TABLE {self.sql_name(table)} ({rows.toDDL()}) USING delta TBLPROPERTIES ({pairs})"
                 )
             else:
+                rows = plain_columns(rows)
                 self._check_key(table, rows, keys, None)
                 writer = rows.writeTo(self.sql_name(table)).using("delta")
                 for name, value in settled.items():
@@ -337,6 +347,7 @@ class DeltaStore(DeltaNames):
         check_columns(table, rows.schema)
         check_types(table, rows.schema)
         keys = self.key(table) if key is None else tuple(column_named(rows.schema, c, table) for c in key)
+        rows = plain_columns(rows)
         self._check_key(table, rows, keys, None)
         with self._stamped(stamp):
             if key is None and properties is None:

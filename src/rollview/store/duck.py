@@ -155,7 +155,7 @@ class DuckStore:
         there = f"__from <= {version} AND (__to IS NULL OR __to > {version})"
         return DuckFrame(f"SELECT {self._listed(table)} FROM rv_data.{_q(table)} WHERE {there}")
 
-    def changes(self, table: str, after: int, upto: int) -> DuckFrame:
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DuckFrame:
         self._check_version(table, upto)
         if after + 1 < self._info(table)[1]:
             raise VersionGone(f"The changes of {table} after version {after} are no longer there")

@@ -133,8 +133,8 @@ class Store(Protocol):
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 
-    def changes(self, table: str, after: int, upto: int) -> Frame:
-        """The rows changed by the commits after ``after``, up to and with ``upto``."""
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> Frame:
+        """The rows changed by the commits after ``after``, up to and with ``upto``, with at least these columns."""
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         """Some columns of the changed rows and their kind, read in this process; None if the store does not read here,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 from pyspark.sql.types import (
     ArrayType,
     AtomicType,
@@ -144,6 +145,14 @@ def check_types(table: str, schema: StructType) -> None:
                 why="Delta tables hold no intervals, no times of day and no strings with a collation",
                 todo=f"convert it, for instance CAST({quote(column)} AS STRING)",
             )
+
+
+def plain_columns(rows: DataFrame) -> DataFrame:
+    """The rows without what Spark remembers of the columns that they come from: that they are CHAR or VARCHAR, have a
+    default, or are generated. A table made of them would be so, too."""
+    if not any(field.metadata for field in rows.schema):
+        return rows
+    return rows.select(*(col(quote(field.name)).alias(field.name, metadata={}) for field in rows.schema))
 
 
 def store_cast(spark: SparkSession, value: str, kind: DataType) -> str:

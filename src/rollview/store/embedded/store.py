@@ -137,7 +137,7 @@ class EmbeddedStore:
     def read(self, table: str, version: int | None = None) -> DataFrame:
         return snapshot_rows(self.spark, self._snapshot(table, version))
 
-    def changes(self, table: str, after: int, upto: int) -> DataFrame:
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
         self._snapshot(table, upto)
         return changed_rows(self.spark, self._log(table), table, after, upto)
 
