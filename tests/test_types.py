@@ -8,8 +8,10 @@ import pytest
 
 import shop
 from rollview import Rollview, connect
+from rollview.compile.dialects import in_spark
 from rollview.engine.protocol import has_no_equality
 from rollview.errors import NotIncremental, Unsupported
+from rollview.parse.reading import read
 from rollview.refresh import defining
 
 #: Over a table v (id, v VARIANT, g) and a table m (id, g): the strategies after rows came, and after some went.
@@ -49,6 +51,18 @@ def test_a_view_is_planned_as_it_will_be_refreshed(monkeypatch: pytest.MonkeyPat
 )
 def test_types_without_equality(kind: str, expected: bool) -> None:
     assert has_no_equality(kind) == expected
+
+
+def test_paths_into_variants_also_inside_each_other() -> None:
+    (tree,) = read(
+        "SELECT v:a.b[0]::int AS x, v:`x y`, parse_json(v:a::string):c FROM t WHERE get_json_object(s, '$.z') = 1"
+    )
+    assert in_spark(tree).sql("spark") == (
+        """SELECT CAST(VARIANT_GET(v, '$["a"]["b"][0]', 'variant') AS INT) AS x, """
+        """VARIANT_GET(v, '$["x y"]', 'variant') AS `x y`, """
+        """VARIANT_GET(PARSE_JSON(CAST(VARIANT_GET(v, '$["a"]', 'variant') AS STRING)), '$["c"]', 'variant') AS `c` """
+        """FROM t WHERE GET_JSON_OBJECT(s, '$.z') = 1"""
+    )
 
 
 @pytest.mark.parametrize("part", [slice(2), pytest.param(slice(2, None), marks=pytest.mark.slow)], ids=["few", "more"])

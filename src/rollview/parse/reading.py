@@ -76,9 +76,9 @@ def _path_into_variant(node: exp.Expr) -> None:
         return
     steps = [f'["{part.this}"]' if isinstance(part, exp.JSONPathKey) else f"[{part.this}]" for part in parts]
     path, kind = exp.Literal.string("$" + "".join(steps)), exp.Literal.string("variant")
-    call: exp.Expr = exp.Anonymous(this="variant_get", expressions=[node.this.copy(), path, kind])
+    call: exp.Expr = exp.Anonymous(this="variant_get", expressions=[node.this, path, kind])
     if isinstance(node.parent, exp.Select) and isinstance(parts[-1], exp.JSONPathKey):
-        call = exp.alias_(call, parts[-1].this, quoted=True)
+        call = exp.alias_(call, parts[-1].this, quoted=True, copy=False)
     node.replace(call)
 
 

@@ -265,7 +265,7 @@ def _compared(catalog: Catalog, view: View, state: State, rows: Frame, vector: M
     if any(map(has_no_equality, kinds)):  # of a view that shows such columns, the change is not known
         return False
     frames = {table: base_rows(catalog, view.bases[table], i.version) for table, i in vector.items()}
-    return takes_scripts(catalog.engine, state, rows, frames)
+    return takes_scripts(catalog.engine, view.query, state, rows, frames)
 
 
 def write_whole(

@@ -12,19 +12,21 @@ from rollview.compile.script import STATE_VERSION, Script, refresh_script
 from rollview.compile.state import State
 from rollview.delta.deriving import CHANGE, STEP
 from rollview.engine.protocol import Engine, Frame, relation_name
+from rollview.errors import RollviewError
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.relations import added
 
 
-def takes_scripts(engine: Engine, state: State, rows: Frame, tables: Mapping[str, Frame]) -> bool:
-    """Whether the view can be followed whichever of its tables change. ``rows`` are those of its state."""
+def takes_scripts(engine: Engine, query: str, state: State, rows: Frame, tables: Mapping[str, Frame]) -> bool:
+    """Whether the view of a query can be followed whichever of its tables change. ``rows`` are those of its state."""
     for changed in (list(tables), *([table] for table in tables)):
         for growing in ([], changed):
             script = refresh_script(state, changed, growing)
             try:
                 if script is not None:
-                    _plan(engine, script, rows, tables)
-            except Exception:  # whatever the engine has against it, it would say so at a refresh
+                    with engine.errors(query):
+                        _plan(engine, script, rows, tables)
+            except RollviewError:  # what the engine has against it, it would say at a refresh
                 return False
     return True
 
