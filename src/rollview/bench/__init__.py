@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rollview.bench import append, no_op, openivm, share, tpch_refresh
+from rollview.bench import append, growth, no_op, openivm, share, tpch_refresh
 from rollview.bench import compile as compiling
 from rollview.bench.report import Report
 
@@ -14,7 +14,8 @@ SUITES: dict[str, Callable[..., Report]] = {
     "share": share.run,
     "openivm": openivm.run,
     "tpch": tpch_refresh.run,
+    "growth": growth.run,
 }
-SCALED = {"append", "openivm", "share", "tpch"}
+SCALED = {"append", "growth", "openivm", "share", "tpch"}
 
 __all__ = ["SCALED", "SUITES", "Report"]

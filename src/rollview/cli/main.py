@@ -308,7 +308,7 @@ def demo(
 
 @app.command()
 def bench(
-    suite: Annotated[str, typer.Argument(help="The measurement: no-op, compile, append, openivm or tpch.")] = "no-op",
+    suite: Annotated[str, typer.Argument(help="The measurement; docs/benchmarks.md lists them.")] = "no-op",
     scale: Annotated[float, typer.Option(help="The scale of the data, for measurements that have one.")] = 1.0,
     spread: Annotated[bool, typer.Option(help="tpch: orders of the whole table change, not of a range.")] = False,
     as_json: Json = False,

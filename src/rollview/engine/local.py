@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
@@ -79,6 +80,7 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
         raise UserError(
             "Spark did not start", why="\n".join([str(error), *tail]), todo=f"the whole log is in {log}"
         ) from error
+    atexit.register(log.unlink, missing_ok=True)
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -143,7 +143,9 @@ def check_types(table: str, schema: StructType) -> None:
             raise Unsupported(
                 f"Column {column} of {table} has type {shown.upper()}",
                 why="Delta tables hold no intervals, no times of day and no strings with a collation",
-                todo=f"convert it, for instance CAST({quote(column)} AS STRING)",
+                todo=f"convert it, for instance CAST({quote(column)} AS STRING)"
+                if column in schema.names
+                else "convert it where it is put together, for instance CAST(… AS STRING)",
             )
 
 
