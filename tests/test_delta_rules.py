@@ -119,6 +119,33 @@ def test_deltas_lead_from_old_to_new_with_and_without_passes() -> None:
         check(seed, choices)
 
 
+_JOINS = [
+    "SELECT r.k, w.l, u.b, x.s FROM r JOIN w ON r.k = w.k JOIN u ON u.a = r.a JOIN x ON x.b = w.l",
+    "SELECT r.k, u.b, u2.a, w.l FROM r, u, u AS u2, w WHERE r.a = u.a AND u.b = u2.b AND w.k = r.k AND w.l < u2.a + r.k",
+    "SELECT r.s, sum(w.a) AS n FROM r, w, u, x WHERE r.k = w.k AND x.s = r.s AND u.a > w.l AND u.b = 2 GROUP BY r.s",
+    "SELECT r.k, w.l, n FROM r, w, (SELECT a, count(*) AS n FROM u GROUP BY a) AS g, x WHERE r.k = w.k AND g.a = r.b AND x.s = r.s AND x.b > 1",
+    "SELECT r.k, w.l FROM r, w, x WHERE r.k = w.k AND x.s = r.s AND w.l IN (SELECT a FROM u)",
+]
+
+
+@pytest.mark.parametrize("sql", _JOINS)
+def test_joins_of_which_some_tables_change(sql: str) -> None:
+    for seed in range(10):
+        check(seed, [(), PASSES], sql)
+
+
+@pytest.mark.parametrize(("changed", "times"), [("rw", {"u": 1, "x": 1}), ("rwx", {"u": 1}), ("xu", {"r": 2, "w": 2})])
+def test_tables_that_did_not_change_are_read_once(changed: str, times: dict[str, int]) -> None:
+    """Unless they stand between those that did."""
+    plan = compile_view(_JOINS[0], duck.finder(generate.TABLES)).keyed.plan
+    deriving = Deriving(list(changed))
+    delta = deriving.delta(plan)
+    assert delta is not None
+    scans = [node for part in (delta, *(step.plan for step in deriving.steps)) for node in part.walk()]
+    read = Counter(node.table for node in scans if isinstance(node, Scan) and node.version == NEW)
+    assert {table: read[table] for table in times} == times
+
+
 def _windows() -> list[str]:
     over = [
         f"{by} ORDER BY {first} {direction} {nulls}, k"

@@ -108,7 +108,10 @@ def test_what_cannot_be_stored(kind: str, opened: Callable[..., Rollview]) -> No
     for query, said in (
         ("SELECT id, b - a AS d FROM t", r"Column d of v has type INTERVAL(.|\n)*CAST\(`d` AS STRING\)"),
         ("SELECT s COLLATE UTF8_LCASE AS s FROM t", r"Column s of v has type STRING COLLATE UTF8_LCASE"),
-        ("SELECT named_struct('d', array(b - a)) AS x FROM t", r"Column x\.d of v has type INTERVAL(.|\n)*CAST\(… AS STRING\)"),
+        (
+            "SELECT named_struct('d', array(b - a)) AS x FROM t",
+            r"Column x\.d of v has type INTERVAL(.|\n)*CAST\(… AS STRING\)",
+        ),
     ):
         with pytest.raises(Unsupported, match=said):
             rv.create("v", query)

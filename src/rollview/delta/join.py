@@ -3,7 +3,10 @@
     Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ⁿᵉʷ ⋈ … ⋈ Rᵢ₋₁ⁿᵉʷ ⋈ ΔRᵢ ⋈ Rᵢ₊₁ᵒˡᵈ ⋈ … ⋈ Rₙᵒˡᵈ
 
 n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition. A delta that meets more than
-plain tables is computed first: what it meets is then needed for its values only.
+plain tables is computed first: what it meets is then needed for its values only. Where the changed inputs are tied to
+each other, their delta is computed first, too: the other inputs are then read once, and not for each term.
+
+    Δ(R ⋈ U) = Δ(R) ⋈ U
 """
 
 from __future__ import annotations
@@ -24,19 +27,57 @@ def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
 
 def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
     """The delta of an inner or cross join."""
+    changed = [part for part in node.inputs if deriving.touches(part)]
+    if 1 < len(changed) < len(node.inputs) and _tied_together(changed, node.conditions):
+        return _of_changed(node, changed, deriving)
     terms: list[Node | None] = []
     for place, part in enumerate(node.inputs):
         delta = deriving.delta(part)
         if delta is not None:
             before = [deriving.new(other) for other in node.inputs[:place]]
             after = [deriving.old(other) for other in node.inputs[place + 1 :]]
-            others = [*before, *after]
-            conditions = list(node.conditions)
+            others, conditions = [*before, *after], list(node.conditions)
             if not all(plain(other) for other in others):
                 delta, others, conditions = _narrowed(delta, others, conditions)
                 delta = deriving.at_hand(delta)
             terms.append(_joined([delta, *others], conditions))
     return together(terms, node.columns)
+
+
+def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], deriving: Deriving) -> Node | None:
+    """The delta of the inputs that changed, computed first, and then joined with the others."""
+    names = _names(changed)
+    own = [condition for condition in node.conditions if names_in(condition) <= names]
+    delta = deriving.delta(_joined(changed, own))
+    if delta is None:
+        return None
+    others = [deriving.new(part) for part in node.inputs if part not in changed]
+    conditions = [condition for condition in node.conditions if condition not in own]
+    if not all(plain(other) for other in others):
+        delta, others, conditions = _narrowed(delta, others, conditions)
+    return together([_joined([deriving.at_hand(delta), *others], conditions)], node.columns)
+
+
+def _tied_together(parts: Sequence[Node], conditions: Sequence[Expr]) -> bool:
+    """Whether equalities tie each of some inputs to another of them, and so all to each other."""
+    tied, rest = [parts[0]], list(parts[1:])
+    while rest:
+        found = next((part for part in rest if _tied(_names(tied), part.names, conditions)), None)
+        if found is None:
+            return False
+        tied.append(found)
+        rest.remove(found)
+    return True
+
+
+def _tied(some: frozenset[str], others: frozenset[str], conditions: Sequence[Expr]) -> bool:
+    """Whether an equality compares columns of some inputs with those of others."""
+    used = (names_in(condition) for condition in conditions if equality(condition) is not None)
+    return any(names & some and names & others and names <= some | others for names in used)
+
+
+def _names(parts: Sequence[Node]) -> frozenset[str]:
+    return frozenset[str]().union(*(part.names for part in parts))
 
 
 def _joined(parts: Sequence[Node], conditions: Sequence[Expr]) -> Node:
@@ -50,10 +91,12 @@ def _joined(parts: Sequence[Node], conditions: Sequence[Expr]) -> Node:
 def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[Node, list[Node], list[Expr]]:
     """The delta joined first with tables that a condition makes small, and what still waits."""
     for other in list(others):
-        names = delta.names | other.names
-        ready = [condition for condition in conditions if names_in(condition) <= names]
-        tied = any(equality(c) is not None and names_in(c) & delta.names and names_in(c) & other.names for c in ready)
-        if tied and plain(other) and any(isinstance(node, Filter) for node in other.walk()):
+        ready = [condition for condition in conditions if names_in(condition) <= delta.names | other.names]
+        if (
+            _tied(delta.names, other.names, ready)
+            and plain(other)
+            and any(isinstance(node, Filter) for node in other.walk())
+        ):
             delta = _joined([delta, other], ready)
             others = [each for each in others if each is not other]
             conditions = [condition for condition in conditions if condition not in ready]
