@@ -4,7 +4,7 @@
 
 n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition. A delta that meets more than
 plain tables is computed first: what it meets is then needed for its values only. Where the changed inputs are tied to
-each other, their delta is computed first, too: the other inputs are then read once, and not for each term.
+each other, the other inputs are joined to the sum of the terms: they are read once, and not for each term.
 
     Δ(R ⋈ U) = Δ(R) ⋈ U
 """
@@ -36,16 +36,12 @@ def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
         if delta is not None:
             before = [deriving.new(other) for other in node.inputs[:place]]
             after = [deriving.old(other) for other in node.inputs[place + 1 :]]
-            others, conditions = [*before, *after], list(node.conditions)
-            if not all(plain(other) for other in others):
-                delta, others, conditions = _narrowed(delta, others, conditions)
-                delta = deriving.at_hand(delta)
-            terms.append(_joined([delta, *others], conditions))
+            terms.append(_met(delta, [*before, *after], list(node.conditions), deriving))
     return together(terms, node.columns)
 
 
 def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], deriving: Deriving) -> Node | None:
-    """The delta of the inputs that changed, computed first, and then joined with the others."""
+    """The delta of the inputs that changed, joined with the others."""
     names = _names(changed)
     own = [condition for condition in node.conditions if names_in(condition) <= names]
     delta = deriving.delta(_joined(changed, own))
@@ -53,9 +49,15 @@ def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], deriving: Deriv
         return None
     others = [deriving.new(part) for part in node.inputs if part not in changed]
     conditions = [condition for condition in node.conditions if condition not in own]
+    return together([_met(delta, others, conditions, deriving)], node.columns)
+
+
+def _met(delta: Node, others: list[Node], conditions: list[Expr], deriving: Deriving) -> Node:
+    """A delta joined with other inputs, one version of each."""
     if not all(plain(other) for other in others):
         delta, others, conditions = _narrowed(delta, others, conditions)
-    return together([_joined([deriving.at_hand(delta), *others], conditions)], node.columns)
+        delta = deriving.at_hand(delta)
+    return _joined([delta, *others], conditions)
 
 
 def _tied_together(parts: Sequence[Node], conditions: Sequence[Expr]) -> bool:
