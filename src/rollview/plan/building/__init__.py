@@ -5,7 +5,9 @@
 | ``scope.py`` | names → columns |
 | ``query.py`` | queries, set operations, CTEs, recursion |
 | ``relations.py`` | FROM: tables, joins, VALUES, LATERAL, generators |
-| ``select.py`` | SELECT: filters, groups, windows, the select list, ORDER BY with LIMIT |
+| ``select.py`` | SELECT: filters, groups, windows, the select list |
+| ``grouping.py`` | the keys of GROUP BY, and their sets |
+| ``limiting.py`` | ORDER BY with LIMIT |
 | ``pivot.py``, ``time_window.py`` | PIVOT, UNPIVOT and ``window(t, '1 hour')`` in other words |
 | ``functions.py`` | which functions aggregate, generate or change from call to call |
 | ``subqueries.py`` | subqueries in expressions → joins |

@@ -6,10 +6,11 @@ from sqlglot import exp
 
 from rollview.errors import SqlError
 from rollview.plan.building.context import Context, Cte, Tables, unbuildable
+from rollview.plan.building.limiting import limited
 from rollview.plan.building.numbering import Numbering
 from rollview.plan.building.relations import values_plan
 from rollview.plan.building.scope import Entry, Scope, place
-from rollview.plan.building.select import build_select, limited
+from rollview.plan.building.select import build_select
 from rollview.plan.coercion import mixed
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import UNKNOWN, Distinct, Node, SetOperation, UnionAll

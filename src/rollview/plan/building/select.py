@@ -5,17 +5,19 @@ The steps are in the order in which SQL evaluates them, and that is the order of
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlglot import exp
 
-from rollview.errors import NotDeterministic, SqlError
+from rollview.errors import SqlError
 from rollview.parse.reading import is_generator
 from rollview.plan.building.binding import bind
-from rollview.plan.building.context import Context, literal_number, unbuildable
+from rollview.plan.building.context import Context, unbuildable
 from rollview.plan.building.functions import holds_aggregate, is_aggregate, is_outer_generator
+from rollview.plan.building.grouping import group_keys
+from rollview.plan.building.limiting import ordering, with_limit
 from rollview.plan.building.relations import build_from, generator_labels
 from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.building.subqueries import Pending, attach, attach_predicate, predicate
@@ -29,7 +31,6 @@ from rollview.plan.nodes import (
     Distinct,
     Filter,
     Generate,
-    Limit,
     Node,
     Ordering,
     Project,
@@ -253,7 +254,9 @@ def _aggregate(select: _Select, order: list[tuple[Expr, exp.Ordered]], having: E
     context = select.context
     waiting = list(select.pending)
     select.pending.clear()
-    keys, sets = _group_keys(select)
+    group = select.node.args.get("group")
+    values = [value for _, value in select.items]
+    keys, sets = ([], None) if group is None else group_keys(context, group, values, partial(_key, select))
     groups, below = _computed_below(context, select.plan, keys)
     aggregates: list[Computed] = []
 
@@ -328,56 +331,6 @@ def _short(expr: Expr) -> str:
     return (expr.name if isinstance(expr, exp.Anonymous) else expr.key) or "agg"
 
 
-def _group_keys(select: _Select) -> tuple[list[Expr], tuple[tuple[int, ...], ...] | None]:
-    """The keys, and for GROUPING SETS, ROLLUP and CUBE which of them make up each set."""
-    group = select.node.args.get("group")
-    if group is None:
-        return [], None
-    keys: list[Expr] = []
-
-    def index(expr: Expr) -> int:
-        value = _key(select, expr)
-        if value not in keys:
-            keys.append(value)
-        return keys.index(value)
-
-    if group.args.get("all"):
-        for _, value in select.items:
-            if not holds_aggregate(value) and not isinstance(value, exp.Literal):
-                keys.append(value)
-        return keys, None
-    if group.args.get("totals"):
-        raise unbuildable(select.context, "WITH TOTALS", group)
-    parts = [_sets_of(expr, index) for expr in group.expressions]
-    if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…): first the keys, then which of them
-        parts = []
-    for special in ("grouping_sets", "rollup", "cube"):
-        parts += [_sets_of(expr, index) for expr in group.args.get(special) or ()]
-    sets = [tuple(sorted(set(itertools.chain(*choice)))) for choice in itertools.product(*parts)]
-    return keys, None if sets == [tuple(range(len(keys)))] else tuple(sets)
-
-
-def _sets_of(expr: Expr, index: Callable[[Expr], int]) -> list[tuple[int, ...]]:
-    if isinstance(expr, exp.GroupingSets):
-        return [subset for item in expr.expressions for subset in _sets_of(item, index)]
-    if isinstance(expr, exp.Rollup):
-        items = [_members(item, index) for item in expr.expressions]
-        return [tuple(itertools.chain(*items[:n])) for n in range(len(items), -1, -1)]
-    if isinstance(expr, exp.Cube):
-        items = [_members(item, index) for item in expr.expressions]
-        choices = itertools.chain(*(itertools.combinations(items, n) for n in range(len(items), -1, -1)))
-        return [tuple(itertools.chain(*choice)) for choice in choices]
-    return [_members(expr, index)]
-
-
-def _members(expr: Expr, index: Callable[[Expr], int]) -> tuple[int, ...]:
-    if isinstance(expr, exp.Tuple):
-        return tuple(index(item) for item in expr.expressions)
-    if isinstance(expr, exp.Paren):
-        return (index(expr.this),)
-    return (index(expr),)
-
-
 def _key(select: _Select, expr: Expr) -> Expr:
     """A key: a column of FROM, a number or name of the select list, or an expression."""
     if isinstance(expr, exp.Column) and select.scope.knows(expr):
@@ -436,7 +389,7 @@ def _output(select: _Select, order: Sequence[tuple[Expr, exp.Ordered]]) -> Node:
                 "DISTINCT orders by a column that it does not select", where=place(select.context.sql, select.node)
             )
         plan = Distinct(plan)
-    plan = _limit(select.context, select.node, plan, tuple(terms))
+    plan = with_limit(select.context, select.node, plan, tuple(terms))
     if extra:
         plan = Project(plan, tuple(Computed(item.column, typed(item.column)) for item in computed))
     return plan
@@ -456,38 +409,3 @@ def _computed(context: Context, plan: Node, items: Sequence[tuple[str, Expr]]) -
         else:
             found.append(Computed(Column(column.name, label, type_of(value)), value))
     return found
-
-
-def ordering(term: exp.Ordered, value: Expr) -> Ordering:
-    """Spark puts NULL first when ascending and last when descending, unless told otherwise."""
-    descending = bool(term.args.get("desc"))
-    first = term.args.get("nulls_first")
-    return Ordering(value, descending, (not descending) if first is None else bool(first))
-
-
-def limited(context: Context, node: Expr, plan: Node, scope: Scope) -> Node:
-    """ORDER BY and LIMIT around a whole query; an order without a limit is no matter of a bag."""
-    if node.args.get("limit") is None and node.args.get("offset") is None:
-        return plan
-    terms = []
-    for term in node.args["order"].expressions if node.args.get("order") is not None else ():
-        value = term.this
-        if isinstance(value, exp.Literal) and not value.is_string:
-            terms.append(ordering(term, typed(plan.columns[int(value.this) - 1])))
-        else:
-            terms.append(ordering(term, bind(value, scope, context)))
-    return _limit(context, node, plan, tuple(terms))
-
-
-def _limit(context: Context, node: Expr, plan: Node, order: tuple[Ordering, ...]) -> Node:
-    limit, offset = node.args.get("limit"), node.args.get("offset")
-    if limit is None and offset is None:
-        return plan
-    if not order:
-        raise NotDeterministic(
-            "LIMIT without ORDER BY",
-            where=place(context.sql, limit if limit is not None else node) or place(context.sql, node),
-            why="which rows it keeps is a matter of chance",
-            todo="add an ORDER BY that decides",
-        )
-    return Limit(plan, order, literal_number(context, limit, "LIMIT"), literal_number(context, offset, "OFFSET") or 0)

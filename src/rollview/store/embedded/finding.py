@@ -6,6 +6,7 @@ the rows that were found.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StringType
 
+from rollview.delta.passes.literal_keys import predicate
 from rollview.store.edits import FILE, POSITION
 from rollview.store.embedded.files import in_types
 from rollview.store.embedded.snapshot import DataFile, Snapshot
@@ -100,3 +103,19 @@ def _may_hold(source: pq.ParquetFile, group: int, values: Mapping[str, pa.Array]
             if not pc.any(within).as_py():
                 return False
     return True
+
+
+def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
+    """The rows of a merge that rows of the table are looked for."""
+    return given if copies is None else given.filter(pc.less(given.column(copies), 0))
+
+
+def rows_near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray]) -> DataFrame:
+    """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
+    for name, values in wanted.items():
+        # an array or struct has no distinct values here, and some years Python does not know
+        with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):
+            test = predicate(name, values.unique().to_pylist(), strict=False)
+            if test is not None:
+                rows = rows.where(test.sql("spark"))
+    return rows

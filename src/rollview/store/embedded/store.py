@@ -8,16 +8,11 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from rollview.delta.passes.literal_keys import predicate
 from rollview.engine.protocol import Kept
 from rollview.engine.spark import LOCAL_ROWS, SparkEngine, small_frame
 from rollview.errors import (
@@ -26,26 +21,23 @@ from rollview.errors import (
     Place,
     RollviewError,
     SchemaChanged,
-    TableNotFound,
     Unsupported,
-    nearest,
 )
-from rollview.parse.names import Name, quote
+from rollview.parse.names import quote
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
 from rollview.store.edits import FILE, POSITION
 from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema, check_stored_types
 from rollview.store.embedded.files import write_frame
-from rollview.store.embedded.finding import found_rows
+from rollview.store.embedded.finding import found_rows, looking_for, rows_near
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
-from rollview.store.embedded.published import Published
-from rollview.store.embedded.reading import changed_rows, few_changes, located_rows, snapshot_rows
+from rollview.store.embedded.reading import located_rows
 from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
-from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Identity, Stamp, no_such_commit
+from rollview.store.embedded.tables import EmbeddedTables, key_of
+from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
 from rollview.store.rows import aligned, column_named, declared
 from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
-from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
 
 T = TypeVar("T")
 
@@ -59,112 +51,8 @@ _LARGE = 100_000
 _MANY = 8
 
 
-class EmbeddedStore:
+class EmbeddedStore(EmbeddedTables):
     """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
-
-    def __init__(self, spark: SparkSession, folder: str | Path) -> None:
-        self.spark = spark
-        self.root = open_warehouse(folder)
-        self._logs: dict[str, Log] = {}
-        self._published = Published(spark, str(self.root), self.identity, self.read)
-
-    # names
-
-    @property
-    def has_catalog(self) -> bool:
-        return False
-
-    def canonical(self, name: Name) -> str:
-        return flat_name(name)
-
-    def sql_name(self, table: str) -> str:
-        return quote(table)
-
-    def companion(self, table: str, prefix: str) -> str:
-        return prefix + table
-
-    def owner(self, table: str, prefix: str) -> str | None:
-        return table[len(prefix) :] if table.startswith(prefix) else None
-
-    def tables(self) -> list[str]:
-        found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
-        return sorted(table for table in found if table is not None and self.exists(table))
-
-    def exists(self, table: str) -> bool:
-        return self._log(table).exists()
-
-    def _log(self, table: str) -> Log:
-        if table not in self._logs:
-            self._logs[table] = Log(self.root / folder_of(table))
-        return self._logs[table]
-
-    def _snapshot(self, table: str, version: int | None = None) -> Snapshot:
-        try:
-            return self._log(table).snapshot(version)
-        except FileNotFoundError:
-            raise self._not_found(table) from None
-
-    def _not_found(self, table: str) -> TableNotFound:
-        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
-
-    # reading
-
-    def identity(self, table: str) -> Identity:
-        snapshot = self._snapshot(table)
-        return Identity(snapshot.table_id, snapshot.version)
-
-    def version(self, table: str) -> int:
-        return self._snapshot(table).version
-
-    def schema(self, table: str, version: int | None = None) -> StructType:
-        return self._snapshot(table, version).schema
-
-    def key(self, table: str) -> tuple[str, ...]:
-        return _key(self._snapshot(table))
-
-    def properties(self, table: str) -> Mapping[str, str]:
-        return self._snapshot(table).properties
-
-    def count(self, table: str, version: int | None = None) -> int:
-        return sum(file.rows for file in self._snapshot(table, version).files)
-
-    def size(self, table: str, version: int | None = None) -> int | None:
-        return sum(file.size for file in self._snapshot(table, version).files)
-
-    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
-        return self._snapshot(table, version).bounds(column)
-
-    def read(self, table: str, version: int | None = None) -> DataFrame:
-        return snapshot_rows(self.spark, self._snapshot(table, version))
-
-    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
-        self._snapshot(table, upto)
-        return changed_rows(self.spark, self._log(table), table, after, upto)
-
-    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-        return few_changes(self._log(table), table, after, upto, columns, most)
-
-    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
-        return [(f.name, f.dataType.simpleString()) for f in self._snapshot(table, version).schema.fields]
-
-    def last_commit(self, table: str, having: str | None = None) -> Commit:
-        log = self._log(table)
-        latest = log.latest()
-        if latest is None:
-            raise self._not_found(table)
-        if having is None:
-            return log.info(latest)
-        for version in range(latest, log.oldest() - 1, -1):
-            if having in (commit := log.info(version)).metadata:
-                return commit
-        raise no_such_commit(table, having)
-
-    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
-        names = self.tables() if tables is None else tables
-        found = {name: self._log(name).version_at(time) for name in names}
-        return {name: version for name, version in found.items() if version is not None}
-
-    # writing
 
     def check_types(self, table: str, rows: DataFrame) -> None:
         check_stored_types(table, rows.schema)
@@ -232,7 +120,7 @@ class EmbeddedStore:
                     )
                 if self._repeated(snapshot, stamp):
                     return self.last_commit(table)
-                key = _key(snapshot)
+                key = key_of(snapshot)
                 check_not_null(table, snapshot.schema, key, files, log.root)
                 check_key(table, key, [snapshot.path(f) for f in snapshot.files], [snapshot.path(f) for f in files])
                 adds = [f.add() for f in files]
@@ -261,7 +149,7 @@ class EmbeddedStore:
                     kept.append(engine.keep(source))
                 given, restricted = kept[0].frame, size > _MANY * kept[0].rows
                 if kept[0].local is not None:
-                    looking = _looking(kept[0].local, copies)
+                    looking = looking_for(kept[0].local, copies)
                     wanted = {column_named(snapshot.schema, name, table): looking[name] for name in on}
                     found = found_rows(snapshot, wanted, LOCAL_ROWS)
                     if found is not None:
@@ -269,7 +157,7 @@ class EmbeddedStore:
                         kinds = [(field.name, field.dataType.simpleString()) for field in snapshot.schema.fields]
                         rows, restricted = engine.local(found, [*kinds, *at]).frame, False
                     else:
-                        rows = _near(rows, wanted)
+                        rows = rows_near(rows, wanted)
             return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, copies, restricted)
 
         def few() -> bool:
@@ -301,7 +189,7 @@ class EmbeddedStore:
             if names:  # what the statement reads beside the table is at its newest version, too
                 self.sync(set())
             changed = edits(snapshot)
-            done = rewrite(snapshot, changed, table, _key(snapshot), few=few())
+            done = rewrite(snapshot, changed, table, key_of(snapshot), few=few())
             log = self._log(table)
             try:
                 if not done.rows and stamp == NO_STAMP:
@@ -335,7 +223,7 @@ class EmbeddedStore:
             def attempt(snapshot: Snapshot) -> Commit:
                 if self._repeated(snapshot, stamp):
                     return self.last_commit(table)
-                keys = _key(snapshot) if key is None else tuple(column_named(schema, name, table) for name in key)
+                keys = key_of(snapshot) if key is None else tuple(column_named(schema, name, table) for name in key)
                 check_schema(table, schema, keys)
                 settings = _settings(keys, snapshot.properties if properties is None else properties)
                 check_not_null(table, schema, keys, files, log.root)
@@ -467,10 +355,6 @@ class EmbeddedStore:
         return self.spark.sql(sql)
 
 
-def _key(snapshot: Snapshot) -> tuple[str, ...]:
-    return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
-
-
 def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[str, str]:
     """The properties of a table, its key among them."""
     kept = {name: value for name, value in (properties or {}).items() if name != KEY_PROPERTY}
@@ -487,19 +371,3 @@ def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> Struct
 
 def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:
     return small_frame(spark, [[inserted or 0, updated, deleted]], "inserted BIGINT, updated BIGINT, deleted BIGINT")
-
-
-def _looking(given: pa.Table, copies: str | None) -> pa.Table:
-    """The rows of a merge that rows of the table are looked for."""
-    return given if copies is None else given.filter(pc.less(given.column(copies), 0))
-
-
-def _near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray]) -> DataFrame:
-    """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
-    for name, values in wanted.items():
-        # an array or struct has no distinct values here, and some years Python does not know
-        with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):
-            test = predicate(name, values.unique().to_pylist(), strict=False)
-            if test is not None:
-                rows = rows.where(test.sql("spark"))
-    return rows

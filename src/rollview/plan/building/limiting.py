@@ -1,0 +1,47 @@
+"""ORDER BY with LIMIT and OFFSET; an order without a limit is no matter of a bag."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.errors import NotDeterministic
+from rollview.plan.building.binding import bind
+from rollview.plan.building.context import Context, literal_number
+from rollview.plan.building.scope import Scope, place, typed
+from rollview.plan.expressions import Expr
+from rollview.plan.nodes import Limit, Node, Ordering
+
+
+def ordering(term: exp.Ordered, value: Expr) -> Ordering:
+    """Spark puts NULL first when ascending and last when descending, unless told otherwise."""
+    descending = bool(term.args.get("desc"))
+    first = term.args.get("nulls_first")
+    return Ordering(value, descending, (not descending) if first is None else bool(first))
+
+
+def limited(context: Context, node: Expr, plan: Node, scope: Scope) -> Node:
+    """ORDER BY and LIMIT around a whole query."""
+    if node.args.get("limit") is None and node.args.get("offset") is None:
+        return plan
+    terms = []
+    for term in node.args["order"].expressions if node.args.get("order") is not None else ():
+        value = term.this
+        if isinstance(value, exp.Literal) and not value.is_string:
+            terms.append(ordering(term, typed(plan.columns[int(value.this) - 1])))
+        else:
+            terms.append(ordering(term, bind(value, scope, context)))
+    return with_limit(context, node, plan, tuple(terms))
+
+
+def with_limit(context: Context, node: Expr, plan: Node, order: tuple[Ordering, ...]) -> Node:
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if limit is None and offset is None:
+        return plan
+    if not order:
+        raise NotDeterministic(
+            "LIMIT without ORDER BY",
+            where=place(context.sql, limit if limit is not None else node) or place(context.sql, node),
+            why="which rows it keeps is a matter of chance",
+            todo="add an ORDER BY that decides",
+        )
+    return Limit(plan, order, literal_number(context, limit, "LIMIT"), literal_number(context, offset, "OFFSET") or 0)

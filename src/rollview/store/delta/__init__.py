@@ -1,0 +1,14 @@
+"""Delta tables through Spark: the tables of a session's catalog, tables by path, or those of a warehouse folder.
+
+| file | what it does |
+|---|---|
+| ``names.py`` | what names mean, and the names by which Spark SQL reads tables and views |
+| ``reading.py`` | versions, snapshots and changes |
+| ``writing.py`` | atomic writes |
+| ``store.py`` | the store itself: statements |
+"""
+
+from rollview.store.delta.reading import ChangeFeedOff
+from rollview.store.delta.store import DeltaStore
+
+__all__ = ["ChangeFeedOff", "DeltaStore"]

@@ -1,0 +1,202 @@
+"""Versions, snapshots and changes of Delta tables through Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.types import StructType
+
+from rollview.engine.protocol import has_no_equality
+from rollview.engine.spark import sql_over, verbatim
+from rollview.errors import SchemaChanged, VersionGone
+from rollview.parse.names import quote
+from rollview.store.delta.names import DeltaNames
+from rollview.store.protocol import (
+    CHANGE_TYPE,
+    COMMIT_TIME,
+    COMMIT_VERSION,
+    DELETE,
+    FEED_PROPERTY,
+    INSERT,
+    KEY_PROPERTY,
+    Commit,
+    Identity,
+    metadata_of,
+    no_such_commit,
+)
+
+
+class ChangeFeedOff(UserWarning):
+    """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
+
+
+class DeltaReading(DeltaNames):
+    """The part of the store that reads."""
+
+    def _detail(self, table: str) -> Row:
+        return self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]
+
+    def identity(self, table: str) -> Identity:
+        self._require(table)
+        return Identity(str(self._detail(table)["id"]), self.version(table))
+
+    def version(self, table: str) -> int:
+        return self.last_commit(table).version
+
+    def schema(self, table: str, version: int | None = None) -> StructType:
+        return self.read(table, version).schema
+
+    def key(self, table: str) -> tuple[str, ...]:
+        return tuple(json.loads(self.properties(table).get(KEY_PROPERTY, "[]")))
+
+    def properties(self, table: str) -> Mapping[str, str]:
+        self._require(table)
+        return dict(self._detail(table)["properties"])
+
+    def count(self, table: str, version: int | None = None) -> int:
+        return self.read(table, version).count()
+
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return None
+
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return None
+
+    def read(self, table: str, version: int | None = None) -> DataFrame:
+        name = self._require(table)
+        if version is None:
+            return self.spark.sql(f"SELECT * FROM {name}")
+        with _gone(table, version):
+            return self.spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
+        name = self._require(table)
+        if after >= upto:
+            return self._no_changes(table, upto)
+        if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
+            reader = self.spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
+            try:
+                with _gone(table, after + 1):
+                    feed = reader.option("endingVersion", upto).table(name)
+                    self._probe(feed)
+                    return feed
+            except PySparkException as error:
+                if "CHANGE_DATA" not in (error.getCondition() or "").upper():
+                    raise
+        return self._compare(table, after, upto, columns)
+
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> None:
+        return None  # where the files are, Spark knows
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
+
+    def _probe(self, feed: DataFrame) -> None:
+        """Delta says only when a feed is planned that part of it was never recorded."""
+        feed.isEmpty()
+
+    def _no_changes(self, table: str, version: int) -> DataFrame:
+        return (
+            self.read(table, version)
+            .where("false")
+            .selectExpr(
+                "*",
+                f"CAST(NULL AS STRING) AS {CHANGE_TYPE}",
+                f"CAST(NULL AS BIGINT) AS {COMMIT_VERSION}",
+                f"CAST(NULL AS TIMESTAMP) AS {COMMIT_TIME}",
+            )
+        )
+
+    def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
+        """The net change between two versions, as rows deleted and inserted at the later one, in the columns that both
+        have; of these, in those that are asked for."""
+        switch = f"ALTER TABLE {self.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
+        warnings.warn(
+            f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "
+            f"Switch it on with {switch}",
+            ChangeFeedOff,
+            stacklevel=3,
+        )
+        new = self.read(table, upto)
+        old = new.where("false") if after < 0 else self.read(table, after)
+        was = dict(old.dtypes)
+        both = {name: kind for name, kind in new.dtypes if was.get(name) == kind and name in (columns or was)}
+        if any(map(has_no_equality, both.values())):
+            raise VersionGone(
+                f"The changes of {table} after version {after} cannot be found",
+                why="it keeps no change feed, and VARIANT values of two versions cannot be compared",
+                todo=f"switch the feed on: {switch}",
+            )
+        time = self._history(table).where(f"version = {upto}").collect()[0]["timestamp"]
+        micros = int(time.timestamp() * 1_000_000)
+        shown = verbatim(", ".join(quote(name) for name in both))
+        query = (
+            f"SELECT {shown}, IF(__rv_n > 0, '{INSERT}', '{DELETE}') AS {CHANGE_TYPE}, {upto}L AS {COMMIT_VERSION}, "
+            f"timestamp_micros({micros}L) AS {COMMIT_TIME} FROM (SELECT {shown}, sum(__rv_n) AS __rv_n FROM "
+            f"(SELECT {shown}, 1 AS __rv_n FROM {{new}} UNION ALL SELECT {shown}, -1 FROM {{old}}) GROUP BY {shown}) "
+            f"LATERAL VIEW explode(sequence(1, abs(__rv_n))) AS __rv_copy WHERE __rv_n <> 0"
+        )
+        return sql_over(self.spark, query, new=new, old=old)
+
+    def _history(self, table: str, limit: int | None = None) -> DataFrame:
+        return self.spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))
+
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        self._require(table)
+        found = self._history(table, 1).collect()
+        if having is not None and having not in metadata_of(found[0]["userMetadata"]):
+            found = self._history(table).where("userMetadata IS NOT NULL").orderBy("version", ascending=False).collect()
+            found = [row for row in found if having in metadata_of(row["userMetadata"])]
+        if not found:
+            raise no_such_commit(table, having)
+        row = found[0]
+        metrics = row["operationMetrics"] or {}
+        names = (
+            ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+            if row["operation"] == "MERGE"
+            else ("numOutputRows",)
+        )
+        rows = sum(int(metrics[name]) for name in names if name in metrics)
+        time = row["timestamp"]
+        return Commit(
+            row["version"], time.astimezone(timezone.utc), metadata_of(row["userMetadata"]), row["operation"], rows
+        )
+
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        micros = int(time.timestamp() * 1_000_000)
+        found: dict[str, int] = {}
+        for table in self.tables() if tables is None else tables:
+            past = self._history(table).where(f"timestamp <= timestamp_micros({micros}L)").selectExpr("max(version)")
+            version = past.collect()[0][0]
+            if version is not None:
+                found[table] = version
+        return found
+
+
+@contextlib.contextmanager
+def _gone(table: str, version: int) -> Iterator[None]:
+    """Delta's words for a version that it no longer has, in ours."""
+    try:
+        yield
+    except PySparkException as error:
+        condition = error.getCondition() or ""
+        if "INCOMPATIBLE" in condition and "SCHEMA" in condition:
+            raise SchemaChanged(
+                f"{table} changed its schema after version {version}",
+                why=str(error).split("\n")[0],
+                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+            ) from error
+        if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
+            raise VersionGone(
+                f"Version {version} of {table} is no longer there",
+                why=str(error).split("\n")[0],
+                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+            ) from error
+        raise

@@ -1,0 +1,92 @@
+"""Delta tables through Spark, and the statements that change them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from rollview.errors import BadName, NameTaken
+from rollview.parse.names import quote
+from rollview.parse.table_statements import CreateTable, DropTable, Insert, Merge, TableStatement, Update
+from rollview.store.delta.names import PLAIN, escape
+from rollview.store.delta.writing import DeltaWriting, table_settings
+from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
+from rollview.store.protocol import DELETE
+from rollview.store.rows import aligned, check_columns, check_types, column_named, declared
+from rollview.store.statements import merge_edits, update_edits
+
+
+class DeltaStore(DeltaWriting):
+    """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
+
+    def pass_on(self, sql: str) -> DataFrame:
+        return self.spark.sql(sql)
+
+    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+        if isinstance(statement, CreateTable):
+            return self._run_create(statement)
+        if isinstance(statement, DropTable):
+            table = self.canonical(statement.name)
+            if not (statement.if_exists and not self.exists(table)):
+                self.drop(table)
+            return self.spark.sql("SELECT 0 AS num_affected_rows")
+        table = self.canonical(statement.table)
+        key = self.key(table) if self.exists(table) else ()
+        if key and isinstance(statement, Insert):
+            schema = self.schema(table)
+            rows = aligned(self.spark.sql(statement.query), schema, table, statement.columns, by_name=statement.by_name)
+            self._check_key(table, rows, key, None if statement.overwrite else self.read(table))
+        elif key and (isinstance(statement, Merge) or (isinstance(statement, Update) and _sets(statement, key))):
+            self._check_edits(table, key, statement)
+        return self.spark.sql(sql)
+
+    def _check_edits(self, table: str, key: Sequence[str], statement: Merge | Update) -> None:
+        """Raises KeyViolated if the statement would repeat a key. Nothing is written yet."""
+        schema = self.schema(table)
+        rows = self.read(table).selectExpr("*", f"'' AS {FILE}", f"0L AS {POSITION}")  # the key tells the rows apart
+        if isinstance(statement, Merge):
+            edits = merge_edits(rows, statement, schema, table)
+        else:
+            edits = update_edits(rows, statement, schema, table)
+        before, after = ([f"{image}.{quote(c)} AS {quote(c)}" for c in key] for image in (BEFORE, AFTER))
+        new = edits.where(f"{KIND} <> '{DELETE}'").selectExpr(*after)
+        touched = edits.where(f"{FILE} IS NOT NULL").selectExpr(*before)
+        self._check_key(table, new, key, rows.join(touched, list(key), "left_anti"))
+
+    def _run_create(self, statement: CreateTable) -> DataFrame:
+        table = self.canonical(statement.name)
+        if self.root is not None and not PLAIN.fullmatch(table):
+            raise BadName(
+                f"{table!r} cannot be a table's name in Spark's catalog",
+                why="the catalog takes letters, digits and _ only",
+                todo="choose another name, or use the embedded store",
+            )
+        if self.exists(table) and not (statement.if_not_exists or statement.or_replace):
+            raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
+        rows = self.spark.sql(statement.query) if statement.query else None
+        schema = declared(statement.columns) if rows is None else rows.schema
+        check_columns(table, schema)
+        check_types(table, schema)
+        keys = [column_named(schema, name, table) for name in statement.key]
+        if rows is not None:
+            self._check_key(table, rows, keys, None)
+        name = self.sql_name(table) if self.root is None else self._in_space(table)
+        return self.spark.sql(_create_table_sql(statement, name, table_settings(keys)))
+
+
+def _sets(statement: Update, key: Sequence[str]) -> bool:
+    """Whether an UPDATE sets a column of the key."""
+    names = {part.casefold() for name, _ in statement.assignments for part in name}
+    return bool(names & {column.casefold() for column in key})
+
+
+def _create_table_sql(statement: CreateTable, name: str, properties: Mapping[str, str]) -> str:
+    """A CREATE TABLE for Spark and Delta, whose key is a table property."""
+    verb = "CREATE OR REPLACE TABLE" if statement.or_replace else "CREATE TABLE"
+    exists = " IF NOT EXISTS" if statement.if_not_exists else ""
+    columns = f" ({statement.columns})" if statement.columns else ""
+    comment = f" COMMENT '{escape(statement.comment)}'" if statement.comment else ""
+    pairs = ", ".join(f"'{escape(k)}' = '{escape(v)}'" for k, v in {**properties, **statement.properties}.items())
+    query = f" AS {statement.query}" if statement.query else ""
+    return f"{verb}{exists} {name}{columns} USING delta{comment} TBLPROPERTIES ({pairs}){query}"

@@ -1,0 +1,132 @@
+"""The tables of a folder: their names, versions, snapshots and changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from rollview.errors import TableNotFound, nearest
+from rollview.parse.names import Name, quote
+from rollview.store.embedded.log import Log
+from rollview.store.embedded.published import Published
+from rollview.store.embedded.reading import changed_rows, few_changes, snapshot_rows
+from rollview.store.embedded.snapshot import Snapshot
+from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit
+from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
+
+
+class EmbeddedTables:
+    """The part of the store that names and reads."""
+
+    def __init__(self, spark: SparkSession, folder: str | Path) -> None:
+        self.spark = spark
+        self.root = open_warehouse(folder)
+        self._logs: dict[str, Log] = {}
+        self._published = Published(spark, str(self.root), self.identity, self.read)
+
+    # names
+
+    @property
+    def has_catalog(self) -> bool:
+        return False
+
+    def canonical(self, name: Name) -> str:
+        return flat_name(name)
+
+    def sql_name(self, table: str) -> str:
+        return quote(table)
+
+    def companion(self, table: str, prefix: str) -> str:
+        return prefix + table
+
+    def owner(self, table: str, prefix: str) -> str | None:
+        return table[len(prefix) :] if table.startswith(prefix) else None
+
+    def tables(self) -> list[str]:
+        found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
+        return sorted(table for table in found if table is not None and self.exists(table))
+
+    def exists(self, table: str) -> bool:
+        return self._log(table).exists()
+
+    def _log(self, table: str) -> Log:
+        if table not in self._logs:
+            self._logs[table] = Log(self.root / folder_of(table))
+        return self._logs[table]
+
+    def _snapshot(self, table: str, version: int | None = None) -> Snapshot:
+        try:
+            return self._log(table).snapshot(version)
+        except FileNotFoundError:
+            raise self._not_found(table) from None
+
+    def _not_found(self, table: str) -> TableNotFound:
+        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+
+    # reading
+
+    def identity(self, table: str) -> Identity:
+        snapshot = self._snapshot(table)
+        return Identity(snapshot.table_id, snapshot.version)
+
+    def version(self, table: str) -> int:
+        return self._snapshot(table).version
+
+    def schema(self, table: str, version: int | None = None) -> StructType:
+        return self._snapshot(table, version).schema
+
+    def key(self, table: str) -> tuple[str, ...]:
+        return key_of(self._snapshot(table))
+
+    def properties(self, table: str) -> Mapping[str, str]:
+        return self._snapshot(table).properties
+
+    def count(self, table: str, version: int | None = None) -> int:
+        return sum(file.rows for file in self._snapshot(table, version).files)
+
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return sum(file.size for file in self._snapshot(table, version).files)
+
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return self._snapshot(table, version).bounds(column)
+
+    def read(self, table: str, version: int | None = None) -> DataFrame:
+        return snapshot_rows(self.spark, self._snapshot(table, version))
+
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
+        self._snapshot(table, upto)
+        return changed_rows(self.spark, self._log(table), table, after, upto)
+
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+        return few_changes(self._log(table), table, after, upto, columns, most)
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        return [(f.name, f.dataType.simpleString()) for f in self._snapshot(table, version).schema.fields]
+
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        log = self._log(table)
+        latest = log.latest()
+        if latest is None:
+            raise self._not_found(table)
+        if having is None:
+            return log.info(latest)
+        for version in range(latest, log.oldest() - 1, -1):
+            if having in (commit := log.info(version)).metadata:
+                return commit
+        raise no_such_commit(table, having)
+
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        names = self.tables() if tables is None else tables
+        found = {name: self._log(name).version_at(time) for name in names}
+        return {name: version for name, version in found.items() if version is not None}
+
+
+def key_of(snapshot: Snapshot) -> tuple[str, ...]:
+    return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
