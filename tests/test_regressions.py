@@ -306,6 +306,18 @@ def test_exists_without_a_column_is_no_restriction_to_touched_keys() -> None:
         refreshed(rv, "group_recompute", "aggregate_merge", "no_op")
 
 
+def test_a_column_named_twice_in_partition_by() -> None:
+    rv = connect("duckdb:")
+    rv.sql(
+        "CREATE TABLE t (id INT, g INT, x INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 1, 5), (2, 1, 6), (3, 2, 7)"
+    )
+    rv.create("sums", "SELECT id, sum(x) OVER (PARTITION BY g, g ORDER BY id) AS s FROM t")
+    rv.create("first", "SELECT id, g FROM t QUALIFY row_number() OVER (PARTITION BY g, t.g ORDER BY x DESC, id) = 1")
+    for change in ("INSERT INTO t VALUES (4, 2, 9), (5, 3, 1)", "DELETE FROM t WHERE id IN (2, 5)"):
+        rv.sql(change)
+        refreshed(rv, "partition_recompute")
+
+
 def test_a_sum_whose_values_all_go_is_stored_as_one_of_none() -> None:
     rv = connect("duckdb:")
     rv.sql("CREATE TABLE t (g INT, x INT); INSERT INTO t VALUES (1, NULL)")

@@ -350,6 +350,8 @@ def _windows(select: _Select, order: list[tuple[Expr, exp.Ordered]]) -> list[tup
 
     def over(expr: Expr) -> Expr:
         if isinstance(expr, exp.Window):
+            if by := expr.args.get("partition_by"):  # a column named twice makes the same partitions
+                expr.set("partition_by", list(dict.fromkeys(by)))
             for item in functions:
                 if item.value == expr:
                     return typed(item.column)
