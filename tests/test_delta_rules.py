@@ -68,8 +68,8 @@ def after_delta(
         names = [f"c{i}" for i in range(len(part.columns))]
         return [kind for _, kind in engine.columns(DuckFrame(print_plan(_now(part), "duckdb", names, relation)))]
 
-    known = (added_up(plan, types), window_types(plan, types)) if passes else ({}, {})
-    deriving = Deriving(changed, *known)
+    added, kinds = added_up(plan, types) if passes else ({}, {})
+    deriving = Deriving(changed, added, kinds | window_types(plan, types) if passes else {})
     if passes:
         plan = prepared(plan, deriving)
     delta = deriving.delta(plan)

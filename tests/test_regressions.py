@@ -306,6 +306,91 @@ def test_exists_without_a_column_is_no_restriction_to_touched_keys() -> None:
         refreshed(rv, "group_recompute", "aggregate_merge", "no_op")
 
 
+@pytest.mark.parametrize(
+    ("over", "clause"),
+    [
+        ("w2", "w AS (PARTITION BY g ORDER BY id), w2 AS w"),
+        ("w2", "w AS (PARTITION BY g ORDER BY id), w2 AS (w)"),
+        ("(w ORDER BY id)", "w AS (PARTITION BY g)"),
+        ("w2", "w AS (PARTITION BY g), w2 AS (w ORDER BY id)"),
+        ("(W ROWS 1 PRECEDING)", "w AS (PARTITION BY g ORDER BY id)"),
+    ],
+)
+def test_windows_that_refer_to_named_ones_have_their_clauses(over: str, clause: str) -> None:
+    rv = connect("duckdb:")
+    rv.sql(
+        "CREATE TABLE t (id INT, g INT, x INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 1, 1), (2, 1, 2), (3, 2, 3)"
+    )
+    rv.create("v", f"SELECT id, sum(x) OVER {over} AS s FROM t WINDOW {clause}")
+    assert rv.verify("v").ok
+    rv.sql("INSERT INTO t VALUES (4, 1, 0), (5, 2, 7)")
+    refreshed(rv, "partition_recompute")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT q.t FROM {q} WHERE EXISTS (SELECT 1 FROM f WHERE f.ts = q.t)",
+        "SELECT q.t, g.n FROM {q} JOIN (SELECT ts, count(*) AS n FROM f GROUP BY ts) g ON g.ts = q.t",
+        "SELECT q.t, max(x) AS m FROM {q} GROUP BY q.t",
+        "SELECT q.t, sum(x) OVER (ORDER BY q.t, x) AS s FROM {q}",
+    ],
+)
+@BOTH_ENGINES
+def test_days_and_moments_in_one_column_of_a_union(session: Rollview, query: str) -> None:
+    """Their changes are of two types, which have no order among each other."""
+    rv = session
+    rv.sql("CREATE TABLE d (t DATE, x INT)")
+    rv.sql("CREATE TABLE m (t TIMESTAMP, x INT)")
+    rv.sql("CREATE TABLE f (ts TIMESTAMP)")
+    rv.create("v", query.format(q="(SELECT t, x FROM d UNION ALL SELECT t, x FROM m) q"))
+    for change in (
+        "INSERT INTO f VALUES (TIMESTAMP '2024-01-01 00:00:00'), (TIMESTAMP '2024-01-02 00:00:00')",
+        "INSERT INTO d VALUES (DATE '2024-01-01', 1); INSERT INTO m VALUES (TIMESTAMP '2024-01-02 00:00:00', 2)",
+        "INSERT INTO d VALUES (DATE '2024-01-02', 4); INSERT INTO m VALUES (TIMESTAMP '2024-01-01 00:00:00', 5)",
+        "DELETE FROM d; DELETE FROM m WHERE x = 2",
+    ):
+        for statement in change.split(";"):
+            rv.sql(statement)
+        refreshed(rv, "append", "row_delta", "aggregate_merge", "group_recompute", "partition_recompute")
+
+
+@BOTH_ENGINES
+def test_rows_with_floats_and_no_key_are_followed_unless_sums_of_floats_are_among_them(session: Rollview) -> None:
+    rv = session
+    rv.sql("CREATE TABLE e (g INT, f DOUBLE)")
+    rv.sql("CREATE TABLE d (g INT, i INT, x DOUBLE)")
+    rv.sql("INSERT INTO e VALUES (1, 0.1), (1, 0.1), (1, 2.5), (2, CAST('NaN' AS DOUBLE)), (3, NULL)")
+    rv.sql("INSERT INTO d VALUES (1, 1, 0.5), (1, 2, 0.25), (2, 3, CAST('Infinity' AS DOUBLE))")
+    followed = {
+        "listed": "SELECT f FROM e WHERE g IN (SELECT g FROM d GROUP BY g HAVING count(*) > 1)",
+        "counted": "SELECT e.f, q.n, q.m FROM e JOIN (SELECT g, count(*) AS n, max(x) AS m FROM d GROUP BY g) q ON q.g = e.g",
+        "valued": "SELECT f, (SELECT sum(i) FROM d WHERE d.g = e.g) AS n FROM e",
+        "ranked": "SELECT g, f, rank() OVER (PARTITION BY g ORDER BY f) AS r, lag(f) OVER (PARTITION BY g ORDER BY f) AS l FROM e",
+        "first": "SELECT g, f FROM e QUALIFY row_number() OVER (PARTITION BY g ORDER BY f DESC) <= 2",
+    }
+    drifting = {
+        "summed": "SELECT e.f, q.s FROM e JOIN (SELECT g, sum(x) AS s FROM d GROUP BY g) q ON q.g = e.g",
+        "mean": "SELECT f, avg(f) OVER (PARTITION BY g) AS m FROM e",
+        "lists": "SELECT e.g, q.a FROM e JOIN (SELECT g, array(sum(x)) AS a FROM d GROUP BY g) q ON q.g = e.g",
+    }
+    for name, query in (followed | drifting).items():
+        rv.create(name, query)
+        assert rv.catalog.get(name).always_full == ("inexact_rows" if name in drifting else None), name
+        if name in drifting:
+            rv.drop(name)
+    for change in (
+        "INSERT INTO e VALUES (1, 0.1), (2, 7.5), (2, CAST('NaN' AS DOUBLE)), (3, -0.5)",
+        "INSERT INTO d VALUES (2, 4, 1.5), (3, 5, NULL)",
+        "DELETE FROM e WHERE g = 1 AND f < 1",
+        "UPDATE d SET x = x * 2, i = i + 1 WHERE g < 3",
+        "DELETE FROM d WHERE i > 2",
+        "DELETE FROM e WHERE g = 2",
+    ):
+        rv.sql(change)
+        refreshed(rv, "append", "row_delta", "partition_recompute")
+
+
 def test_a_column_named_twice_in_partition_by() -> None:
     rv = connect("duckdb:")
     rv.sql(

@@ -54,8 +54,8 @@ class State:
 
     ``root`` is what a refresh follows: the query's plan, or the aggregate of which groups are stored; of groups,
     ``computed`` are the stored columns that follow from the others. ``added`` are the aggregates below it that can be
-    added up, ``kinds`` the types of the window functions' columns below it, ``partitions`` what helpers store
-    of windows. ``first`` says of which rows the stored ones are the first.
+    added up, ``kinds`` the types of what aggregates and window functions make below it, ``partitions`` what helpers
+    store of windows. ``first`` says of which rows the stored ones are the first.
     """
 
     kind: str
@@ -85,7 +85,8 @@ def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialec
     """The state of a view whose visible columns have these names."""
     finish = _split(compiled.plan)
     followed = compiled.keyed.plan if finish is None else finish.root.input
-    added, kinds = added_up(followed, types), window_types(followed, types)
+    added, kinds = added_up(followed, types)
+    kinds |= window_types(followed, types)
     made = _groups(compiled.plan, finish, types, labels, dialect) if finish else _of_rows(compiled, labels, dialect)
     return replace(made, added=added, kinds=kinds, partitions=compiled.partitions)
 
@@ -111,18 +112,25 @@ def _sum_for(mean: Computed) -> Computed:
     return Computed(Column(sum_of(mean.column.name), ""), value)
 
 
-def added_up(plan: Node, types: Types) -> dict[str, Added]:
-    """The aggregates of a plan that can be added up, by ``names_of``."""
-    nodes = [node for node in plan.walk() if isinstance(node, Aggregate) and node.sets is None]
-    found = {names_of(node): _added(node, types) for node in nodes}
-    return {name: added for name, added in found.items() if added is not None}
+def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:
+    """The aggregates of a plan that can be added up, by ``names_of``, and the types of what all of them make."""
+    added: dict[str, Added] = {}
+    kinds: dict[str, str] = {}
+    for node in plan.walk():
+        if isinstance(node, Aggregate) and node.sets is None:
+            names = [item.column.name for item in node.aggregates]
+            own = dict(zip(names, types(node)[len(node.keys) :], strict=True)) if names else {}
+            found = _added(node, types, own)
+            kinds |= own
+            if found is not None:
+                added[names_of(node)] = found
+    return added, kinds
 
 
-def _added(node: Aggregate, types: Types) -> Added | None:
-    """How the groups of an aggregate follow from sums and counts; None if they do not."""
+def _added(node: Aggregate, types: Types, kinds: Mapping[str, str]) -> Added | None:
+    """How the groups of an aggregate follow from sums and counts; None if they do not. ``kinds`` are its types."""
     partials = Partials()
-    kinds = types(node)[len(node.keys) :] if node.aggregates else ()
-    pairs = zip(node.aggregates, kinds, strict=True)
+    pairs = ((item, kinds[item.column.name]) for item in node.aggregates)
     results = {item.column.name: partials.finished(item, COUNT.name, kind) for item, kind in pairs}
     values = tuple(Computed(p.column, p.value) for p in partials.found)
     stored = types(Aggregate(node.input, (), values)) if values else ()

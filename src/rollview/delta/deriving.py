@@ -69,7 +69,7 @@ class Keys:
 class Deriving:
     """One derivation: which tables changed, the steps so far, and names for new columns.
 
-    ``added`` tells of aggregates how they are added up, ``kinds`` the types of window functions' columns,
+    ``added`` tells of aggregates how they are added up, ``kinds`` the types of what they and windows make,
     ``partitions`` what helpers store of windows' partitions."""
 
     def __init__(

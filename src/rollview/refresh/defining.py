@@ -14,13 +14,14 @@ from rollview.compile.script import refresh_script
 from rollview.compile.state import BAG, STATE, State, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
+from rollview.delta.partials import drifts
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
 from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
-from rollview.plan.nodes import Aggregate, Filter, Node, Project, Scan, Window
+from rollview.plan.nodes import Filter, Node, Project, Scan
 from rollview.refresh.relations import base_rows, columns_of
 from rollview.refresh.results import FULL
 from rollview.refresh.trying import takes_scripts
@@ -241,8 +242,8 @@ def _not_maintained(
         _sees_variant(view, state) and not _compared(catalog, view, state, rows, vector)
     ):
         return "not_comparable"
-    floats = any(kind in ("float", "double") for kind in types)
-    if state.kind == BAG and floats and any(isinstance(node, Aggregate | Window) for node in state.root.walk()):
+    floats = any(re.search("float|double", kind) for kind in types)
+    if state.kind == BAG and floats and drifts(state.root, state.kinds):
         return "inexact_rows"
     return None
 

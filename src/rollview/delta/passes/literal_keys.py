@@ -153,9 +153,10 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     there = [value for value in values or () if value is not None]
     if giver is None or place is None or not there or not all(_literal(value) for value in there):
         return
-    if not _of_type(inputs[place], column.name, there):
+    ordered = _in_order(there)
+    if ordered is None or not _of_type(inputs[place], column.name, there):
         return
-    bound = (min if isinstance(ranges[0], exp.GTE) else max)(there)  # type: ignore[type-var]
+    bound = ordered[0 if isinstance(ranges[0], exp.GTE) else -1]
     kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=_written(bound))]
     for test in tests:
         if isinstance(test, exp.Is) and test.this == column:
@@ -180,6 +181,14 @@ def _of_type(node: Node, name: str, values: Sequence[object]) -> bool:
 def _literal(value: object) -> bool:
     """Whether a value can be written exactly."""
     return isinstance(value, int | str | datetime.date) and not isinstance(value, bool)
+
+
+def _in_order(values: Collection[object]) -> list[object] | None:
+    """Values from the least to the greatest; None if they are of several types, which a union has converted."""
+    try:
+        return sorted(values)  # type: ignore[type-var]
+    except TypeError:
+        return None
 
 
 def _written(value: object) -> Expr:
@@ -248,16 +257,15 @@ def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | Non
     """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
     there = {value for value in values if value is not None}
     null = not strict and len(there) < len(values)
-    if not all(_literal(value) for value in there):
+    ordered = _in_order(there)
+    if ordered is None or not all(_literal(value) for value in there):
         return None
     tests: list[Expr] = []
-    if there:
-        if len(there) <= _LISTED:
-            ordered = sorted(there)  # type: ignore[type-var]
+    if ordered:
+        if len(ordered) <= _LISTED:
             tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
         else:
-            low, high = min(there), max(there)  # type: ignore[type-var]
-            tests.append(exp.Between(this=ref(column), low=_written(low), high=_written(high)))
+            tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))
     if null:
         tests.append(exp.Is(this=ref(column), expression=exp.null()))
     if not tests:

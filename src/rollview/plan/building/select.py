@@ -55,19 +55,25 @@ class _Select:
         return bind(self._windows_named(expr), self.scope, self.context, self.pending, aliases)
 
     def _windows_named(self, expr: Expr) -> Expr:
-        """Windows that the WINDOW clause names, written out."""
+        """Windows that refer to others of the WINDOW clause, written out."""
         named = {w.name.casefold(): w for w in self.node.args.get("windows") or ()}
-        if not named:
-            return expr
+
+        def clauses(window: Expr, seen: frozenset[str] = frozenset()) -> dict[str, object]:
+            own = {k: window.args.get(k) for k in ("partition_by", "order", "spec")}
+            other = window.alias.casefold()
+            if not other:
+                return own
+            if other not in named or other in seen:
+                raise unbuildable(self.context, f"the window {window.alias}", window)
+            base = clauses(named[other], seen | {other})
+            return {k: value or base[k] for k, value in own.items()}
 
         def one(part: Expr) -> Expr:
-            if isinstance(part, exp.Window) and part.alias and part.alias.casefold() in named:
-                found = named[part.alias.casefold()]
-                clauses = {k: found.args.get(k) for k in ("partition_by", "order", "spec")}
-                return exp.Window(this=part.this, **clauses)
+            if isinstance(part, exp.Window) and part.alias:
+                return exp.Window(this=part.this, **clauses(part))
             return part
 
-        return expr.transform(one, copy=True)
+        return expr.transform(one, copy=True) if named else expr
 
     def settle(self) -> None:
         """Joins the subqueries that are waiting, and puts their values where they were used."""
