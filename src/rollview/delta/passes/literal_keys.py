@@ -184,9 +184,10 @@ def _literal(value: object) -> bool:
 
 
 def _in_order(values: Collection[object]) -> list[object] | None:
-    """Values from the least to the greatest; None if they are of several types, which a union has converted."""
+    """Values from the least to the greatest, and of more than are listed just these two; None if they are of several
+    types, which a union has converted."""
     try:
-        return sorted(values)  # type: ignore[type-var]
+        return sorted(values) if len(values) <= _LISTED else [min(values), max(values)]  # type: ignore[type-var]
     except TypeError:
         return None
 
@@ -262,7 +263,7 @@ def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | Non
         return None
     tests: list[Expr] = []
     if ordered:
-        if len(ordered) <= _LISTED:
+        if len(there) <= _LISTED:
             tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
         else:
             tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))
