@@ -1,18 +1,21 @@
-# The two commands of the README are `make demo` and `make test`; each does its own set-up.
+# The commands of the README are `make demo`, `make quick` and `make test`; each does its own set-up.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo quick test test-slow lint bench clean
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 demo: $(READY)   ## a shop of five million rows, three views, 0.1 % changed: what a refresh costs
 	@$(BIN)/rollview demo
 
-test: $(READY) lint  ## lint, types and the whole test suite (under 15 minutes on 2 cores)
-	@$(BIN)/pytest -q -m "not slow"
+quick: lint      ## lint, types and every test that needs no Spark (under two minutes on 2 cores)
+	@$(BIN)/pytest -q -m "not slow and not spark"
+
+test: quick      ## quick, and the tests on Spark (under 15 minutes on 2 cores)
+	@$(BIN)/pytest -q -m "not slow and spark"
 
 test-slow: $(READY)  ## the slow soaks
 	@$(BIN)/pytest -q -m slow

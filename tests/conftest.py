@@ -15,9 +15,19 @@ from rollview import Rollview, connect
 from rollview.engine.local import DELTA_SETTINGS, delta_package, require_delta, start_session
 from rollview.errors import UserError
 
-SHARED = Path(__file__).parent.parent.parent / "shared" / "conformance"
 KINDS = ("embedded", "delta")
 PROTOCOLS = ("classic", "connect")
+
+
+#: Fixtures that start Spark, or open it when they are called.
+_ON_SPARK = {"spark", "opened"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others."""
+    for item in items:
+        if _ON_SPARK & set(getattr(item, "fixturenames", ())):
+            item.add_marker("spark")
 
 
 def _free_port() -> int:

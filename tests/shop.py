@@ -6,16 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from rollview.parse.tokens import split_script
 
-FOLDER = Path(__file__).parent.parent.parent / "shared" / "conformance"
-
-
-def need_shop() -> None:
-    if not FOLDER.exists():
-        pytest.skip(f"the conformance set is not at {FOLDER}")
+FOLDER = Path(__file__).parent / "conformance"
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ def more_views() -> list[ShopView]:
 
 
 def _views(file: Path) -> list[ShopView]:
-    text = file.read_text(encoding="utf-8") if FOLDER.exists() else ""
+    text = file.read_text(encoding="utf-8")
     pattern = r"^-- view: (\w+) \| expect: (\w+)( \| on: spark)?\n(.*?);$"
     found = re.findall(pattern, text, flags=re.MULTILINE | re.DOTALL)
     return [ShopView(name, expect, bool(spark), sql) for name, expect, spark, sql in found]

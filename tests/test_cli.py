@@ -142,6 +142,7 @@ def test_the_no_op_bench_runs_no_job(run: Any) -> None:
     assert [(row["view"], row["calls"], row["Spark jobs"]) for row in rows] == [("joined", 100, 0), ("counted", 100, 0)]
 
 
+@pytest.mark.spark
 def test_a_real_process_keeps_sparks_noise_away(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rollview.cli.main", "sql", "--json", "-w", str(tmp_path / "w")]
     done = subprocess.run([*command, "-e", "SELECT 1 AS a", "-e", "SELECT nope"], env=os.environ, check=False,

@@ -38,7 +38,6 @@ LOST_IN_TRANSLATION: dict[str, dict[tuple[object, ...], int]] = {
 
 @pytest.fixture(scope="module")
 def db() -> duckdb.DuckDBPyConnection:
-    shop.need_shop()
     db = duckdb.connect()
     for sql in shop.schema():
         duck.execute_spark_sql(db, sql)
@@ -97,7 +96,6 @@ SAMPLE = ("join_using", "full_join", "anti_not_in_nullable", "mark_in_select_lis
 def spark_shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rollview:
     from rollview import connect
 
-    shop.need_shop()
     rv = connect(tmp_path_factory.mktemp("shop"), spark=spark.newSession())
     for sql in shop.schema():
         rv.sql(sql)

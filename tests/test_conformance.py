@@ -17,7 +17,6 @@ from rows import bag
 
 @pytest.mark.slow
 def test_both_stores_hold_the_same_rows_after_every_round(opened: Callable[..., Rollview], tmp_path: Path) -> None:
-    shop.need_shop()
     embedded, delta = opened("embedded", folder=tmp_path / "e"), opened("delta", folder=tmp_path / "d")
     judge = duckdb.connect()
     versions: dict[str, int] = {}

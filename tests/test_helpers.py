@@ -250,7 +250,6 @@ def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(sessio
 @pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
 def test_conformance_views_with_helpers_follow_the_rounds() -> None:
-    shop.need_shop()
     rv = connect("duckdb:")
     candidates = [view for view in VIEWS if has_inner_groups(view.sql)]
     found = followed(rv, candidates, 5)

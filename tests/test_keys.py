@@ -75,7 +75,6 @@ def check(db: duckdb.DuckDBPyConnection, name: str, node: Node) -> None:
 @pytest.mark.parametrize("checked", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_keys_dependencies_and_not_null_hold_for_every_operator_in_every_round(checked: int) -> None:
     """After every fourth round; in the slow half after every one."""
-    shop.need_shop()
     db = duckdb.connect()
     for sql in shop.schema():
         duck.execute_spark_sql(db, sql)

@@ -59,7 +59,6 @@ def _plain(value: Any) -> Any:
 
 
 def test_every_conformance_view_survives_the_round_trip_on_postgres(connection: Connection) -> None:
-    shop.need_shop()
     db = duckdb.connect()
     for sql in shop.schema():
         duck.execute_spark_sql(db, sql)

@@ -81,7 +81,6 @@ def followed(rv: Rollview, views: list[shop.ShopView], rounds_per_refresh: int =
 @pytest.fixture(scope="module")
 def on_duckdb() -> dict[str, Outcome]:
     """Three rounds at a time; the slow half takes every round by itself."""
-    shop.need_shop()
     return followed(connect("duckdb:"), VIEWS, 3)
 
 
@@ -105,7 +104,6 @@ def test_every_view_follows_the_rounds_on_duckdb(on_duckdb: dict[str, Outcome], 
 
 @pytest.mark.slow
 def test_every_view_follows_every_round_on_duckdb() -> None:
-    shop.need_shop()
     found = followed(connect("duckdb:"), VIEWS)
     for view in VIEWS:
         judged(view, found[view.name])
@@ -115,7 +113,6 @@ def test_every_view_follows_every_round_on_duckdb() -> None:
 
 def test_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> None:
     """A sample that is another one every day."""
-    shop.need_shop()
     chosen = [view for i, view in enumerate(VIEWS) if (i + date.today().toordinal()) % 36 == 0]
     for name, outcome in followed(opened(), chosen, 5).items():
         judged(next(view for view in VIEWS if view.name == name), outcome)
@@ -124,7 +121,6 @@ def test_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["embedded", "delta"])
 def test_every_view_follows_the_rounds_on_spark(opened: Callable[..., Rollview], kind: str) -> None:
-    shop.need_shop()
     wrong = {}
     for name, outcome in followed(opened(kind), VIEWS, 5).items():
         try:
@@ -136,7 +132,6 @@ def test_every_view_follows_the_rounds_on_spark(opened: Callable[..., Rollview],
 
 @pytest.mark.slow
 def test_more_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) -> None:
-    shop.need_shop()
     wrong = {}
     for name, outcome in followed(opened(), MORE, 5).items():
         try:
@@ -149,7 +144,6 @@ def test_more_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) 
 @pytest.mark.parametrize("share", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_more_views_follow_the_rounds_on_duckdb(share: int) -> None:
     """A third of them that is another one every day; in the slow half, all."""
-    shop.need_shop()
     views = [view for i, view in enumerate(MORE) if not view.spark_only and (i + date.today().toordinal()) % 3 < share]
     found = followed(connect("duckdb:"), views, 7)
     for view in views:
@@ -237,7 +231,6 @@ def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Ro
 @pytest.mark.parametrize("name", ["drop_empty", "literal_keys", "small_sides", "prepared"])
 def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each can be left out: the views follow the rounds all the same."""
-    shop.need_shop()
     monkeypatch.setattr(script if name == "prepared" else steps, name, lambda plan, *_, **__: plan)
     views = [view for view in VIEWS if view.expect == "incremental"][::16]
     for view_name, outcome in followed(connect("duckdb:"), views, 7).items():

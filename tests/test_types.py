@@ -28,7 +28,6 @@ VARIANTS = {
 
 def test_a_view_is_planned_as_it_will_be_refreshed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked of the engine for views over VARIANT, asked for every conformance view: it takes them all."""
-    shop.need_shop()
     monkeypatch.setattr(defining, "_sees_variant", lambda view, state: True)
     rv = connect("duckdb:")
     for sql in shop.schema():
