@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import duck
-import shop
 from rollview import Rollview, connect
 from rollview.compile.helpers import helped, helper_id
 from rollview.compile.view import compile_view
