@@ -257,11 +257,14 @@ def _takes_back(plan: Node, deriving: Deriving) -> bool:
 
 def only_grows(plan: Node, deriving: Deriving) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
-    if not deriving.touches(plan):
-        return True
-    if isinstance(plan, Join) and plan.kind in (LEFT, ANTI, MARK, SINGLE):
-        return only_grows(plan.left, deriving) and not deriving.touches(plan.right)
-    simple = isinstance(plan, Scan | Filter | Project | Generate | MultiJoin | Distinct) or type(plan) is UnionAll
-    if isinstance(plan, Join):
-        simple = plan.kind in (INNER, CROSS, SEMI)
-    return simple and all(only_grows(child, deriving) for child in plan.inputs)
+    grows: dict[Node, bool] = {}
+    for node in plan.walk():
+        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
+            simple = not deriving.touches(node.right)
+        elif isinstance(node, Join):
+            simple = node.kind in (INNER, CROSS, SEMI)
+        else:
+            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
+            simple = plain or type(node) is UnionAll
+        grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
+    return grows[plan]

@@ -32,6 +32,7 @@ from rollview.plan.nodes import (
     UnionAll,
     Window,
 )
+from rollview.plan.normalising import apply_rule
 from rollview.plan.renaming import by_place, renamed
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
@@ -86,6 +87,7 @@ class Deriving:
         self.whole: list[Node] = []
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
+        self._versions: dict[tuple[Node, str], Node] = {}
         self._shapes: list[list[str]] = []
         self._numbers = 0
 
@@ -97,6 +99,11 @@ class Deriving:
 
     def _at(self, plan: Node, version: str) -> Node:
         """The plan over one version of its tables; groups of which all are at hand are taken from there."""
+        if (plan, version) not in self._versions:
+            self._versions[plan, version] = self._found_at(plan, version)
+        return self._versions[plan, version]
+
+    def _found_at(self, plan: Node, version: str) -> Node:
         from rollview.delta.aggregate import before_and_after, one_version  # it derives here, too
 
         if isinstance(plan, Aggregate) and self.is_whole(plan):
@@ -139,7 +146,7 @@ class Deriving:
         return self._deltas[plan]
 
     def touches(self, plan: Node) -> bool:
-        return any(isinstance(node, Scan) and node.table in self.changed for node in plan.walk())
+        return not self.changed.isdisjoint(plan.tables)
 
     def step(self, label: str, plan: Node, what: str) -> Node:
         """Names a part of the script: what reads it, reads its rows once computed.
@@ -195,8 +202,7 @@ def names_of(node: Aggregate) -> str:
 
 def form(plan: Node) -> Node:
     """The plan but for the names of its columns."""
-    found: Node = renamed(plan, by_place(plan))
-    return found
+    return renamed(plan, by_place(plan))
 
 
 def _looks_at_all(node: Node) -> bool:
@@ -225,9 +231,11 @@ def cheap(plan: Node) -> bool:
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:
     """The plan over one version of its tables. Where a table did not change, its versions are one."""
-    if isinstance(plan, Scan):
-        return replace(plan, version=version if plan.table in changed else NEW)
-    return plan.with_inputs([at(child, version, changed) for child in plan.inputs]) if plan.inputs else plan
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, version=version if node.table in changed else NEW) if isinstance(node, Scan) else None
+
+    return apply_rule(plan, rule)
 
 
 def change_scan(node: Scan) -> Scan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -11,9 +12,10 @@ Expr = exp.Expr
 TRUE = exp.true()
 
 
-def names_in(expr: Expr) -> set[str]:
+@lru_cache(maxsize=65536)
+def names_in(expr: Expr) -> frozenset[str]:
     """The plan columns that an expression uses."""
-    return {column.name for column in expr.find_all(exp.Column)}
+    return frozenset(column.name for column in expr.find_all(exp.Column))
 
 
 def rename(expr: Expr, names: Mapping[str, str]) -> Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -44,15 +44,15 @@ class Ordering:
     nulls_first: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """An operator."""
 
     title: ClassVar[str] = "node"
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
-        return tuple(value for name in self.__dataclass_fields__ if isinstance(value := getattr(self, name), Node))
+        return tuple(value for value in self._fields if isinstance(value, Node))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same operator over other inputs."""
@@ -61,10 +61,31 @@ class Node:
         return replace(self, **changed) if changed else self
 
     @property
+    def _fields(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__dataclass_fields__]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *self._fields))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Operators with equal fields are equal. Their inputs are compared by the hashes that they keep: a plan is a
+        graph, and comparing it path by path would take as long as its expansion."""
+        if self is other:
+            return True
+        if not isinstance(other, Node) or type(self) is not type(other) or self._hash != other._hash:
+            return False
+        pairs = zip(self._fields, other._fields, strict=True)
+        return all(a is b or isinstance(a, Node) or _is_inputs(a) or a == b for a, b in pairs)
+
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         raise NotImplementedError
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         """What the operator evaluates over its inputs' columns."""
         return ()
@@ -91,13 +112,27 @@ class Node:
         """Columns that the operator's own expressions may use beside its inputs'."""
         return frozenset()
 
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The tables and views that are read."""
+        return frozenset[str]().union(*(node.tables for node in self.inputs))
+
     def walk(self) -> Iterator[Node]:
-        """This operator and all below it, from the leaves up."""
-        for node in self.inputs:
-            yield from node.walk()
-        yield self
+        """This operator and all below it, from the leaves up; each once, though several operators may read it."""
+        seen: set[int] = set()
+        waiting: list[tuple[Node, bool]] = [(self, False)]
+        while waiting:
+            node, done = waiting.pop()
+            if done:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                waiting.append((node, True))
+                waiting += [(child, False) for child in reversed(node.inputs)]
 
     def __post_init__(self) -> None:
+        if len(self.names) == len(self.columns):
+            return
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
@@ -105,7 +140,7 @@ class Node:
             seen.add(column.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan(Node):
     """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
     the table's relations is read, where a plan reads more than one of them."""
@@ -117,7 +152,11 @@ class Scan(Node):
     key: tuple[str, ...] = ()
     version: str = ""
 
-    @property
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        return frozenset({self.table})
+
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -127,7 +166,7 @@ class Scan(Node):
         return f"{self.table}{version} [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Values(Node):
     """Rows written in the query."""
 
@@ -135,11 +174,11 @@ class Values(Node):
     output: tuple[Column, ...]
     rows: tuple[tuple[Expr, ...], ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(value for row in self.rows for value in row)
 
@@ -148,7 +187,7 @@ class Values(Node):
         return f"{len(self.rows)} rows [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filter(Node):
     """The rows for which the condition is true."""
 
@@ -156,11 +195,11 @@ class Filter(Node):
     input: Node
     condition: Expr
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.condition,)
 
@@ -169,7 +208,7 @@ class Filter(Node):
         return show(self.condition)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project(Node):
     """New columns computed from each row, and no others."""
 
@@ -177,11 +216,11 @@ class Project(Node):
     input: Node
     output: tuple[Computed, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(computed.column for computed in self.output)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in self.output)
 
@@ -195,7 +234,7 @@ INNER, LEFT, RIGHT, FULL, SEMI, ANTI, CROSS = "inner", "left", "right", "full", 
 MARK, SINGLE = "mark", "single"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Join(Node):
     """Pairs of rows for which the condition is true, and what the kind adds for rows without a pair.
 
@@ -213,7 +252,7 @@ class Join(Node):
     compared: Expr | None = None
     small: str | None = None
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         if self.kind in (SEMI, ANTI):
             return self.left.columns
@@ -222,11 +261,11 @@ class Join(Node):
             return (*self.left.columns, self.mark)
         return self.left.columns + self.right.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(part for part in (self.condition, self.compared) if part is not None)
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[Expr, ...]:
         """What must all be true of a pair; under the name that a join of many inputs has for it."""
         return tuple(conjuncts(self.condition))
@@ -245,7 +284,7 @@ class Join(Node):
         return " ".join(parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MultiJoin(Node):
     """The inner join of several inputs: all combinations of their rows for which every condition is true."""
 
@@ -254,18 +293,18 @@ class MultiJoin(Node):
     parts: tuple[Node, ...]
     conditions: tuple[Expr, ...]
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
         return self.parts
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         return MultiJoin(tuple(inputs), self.conditions)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(column for part in self.parts for column in part.columns)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return self.conditions
 
@@ -282,7 +321,7 @@ class MultiJoin(Node):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Aggregate(Node):
     """One row per group. ``sets`` lists, for GROUPING SETS, which of the keys each set groups by.
 
@@ -295,11 +334,11 @@ class Aggregate(Node):
     aggregates: tuple[Computed, ...]
     sets: tuple[tuple[int, ...], ...] | None = None
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(computed.column for computed in (*self.keys, *self.aggregates))
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in (*self.keys, *self.aggregates))
 
@@ -310,19 +349,19 @@ class Aggregate(Node):
         return f"{by}{sets}[{show_all(self.aggregates)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distinct(Node):
     """Each different row once."""
 
     title: ClassVar[str] = "distinct"
     input: Node
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnionAll(Node):
     """The rows of both inputs, column by column."""
 
@@ -331,7 +370,7 @@ class UnionAll(Node):
     right: Node
     output: tuple[Column, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -341,7 +380,7 @@ class UnionAll(Node):
             raise InternalError(f"{self.title} of {len(self.left.columns)} and {len(self.right.columns)} columns")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SetOperation(UnionAll):
     """EXCEPT or INTERSECT, of rows or (``all``) of copies."""
 
@@ -354,7 +393,7 @@ class SetOperation(UnionAll):
         return self.kind + (" all" if self.all else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window(Node):
     """The input's columns and one more for each window function."""
 
@@ -362,11 +401,11 @@ class Window(Node):
     input: Node
     functions: tuple[Computed, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + tuple(computed.column for computed in self.functions)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in self.functions)
 
@@ -375,7 +414,7 @@ class Window(Node):
         return show_all(self.functions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit(Node):
     """The first rows in an order, after some that are skipped."""
 
@@ -385,11 +424,11 @@ class Limit(Node):
     count: int | None
     offset: int = 0
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(term.value for term in self.order)
 
@@ -399,7 +438,7 @@ class Limit(Node):
         return f"{self.count} offset {self.offset} by {terms}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Generate(Node):
     """Each row with the rows that a generator such as explode makes of it; with ``outer`` at least one."""
 
@@ -409,11 +448,11 @@ class Generate(Node):
     output: tuple[Column, ...]
     outer: bool = False
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + self.output
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.generator,)
 
@@ -422,7 +461,7 @@ class Generate(Node):
         return f"{'outer ' if self.outer else ''}{show(self.generator)} [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecursiveRef(Node):
     """Inside the step of a recursion: the rows of the step before."""
 
@@ -430,7 +469,7 @@ class RecursiveRef(Node):
     name: str
     output: tuple[Column, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -439,7 +478,7 @@ class RecursiveRef(Node):
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recursive(UnionAll):
     """The rows of the anchor, and of the step over and over until it gives none."""
 
@@ -450,6 +489,10 @@ class Recursive(UnionAll):
     @property
     def details(self) -> str:
         return self.name
+
+
+def _is_inputs(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Node)
 
 
 def show(expr: Expr) -> str:
@@ -473,6 +516,11 @@ def show_plan(node: Node, depth: int = 0) -> str:
     """A plan as indented text."""
     line = "  " * depth + f"{node.title} {node.details}".rstrip()
     return "\n".join([line, *(show_plan(child, depth + 1) for child in node.inputs)])
+
+
+def size(plan: Node) -> int:
+    """The number of operators."""
+    return sum(1 for _ in plan.walk())
 
 
 def exactly(plan: Node, columns: Sequence[Column]) -> Node:
