@@ -45,7 +45,7 @@ from rollview.plan.nodes import (
     Window,
     exactly,
     show,
-    show_plan,
+    show_plans,
 )
 
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
@@ -79,12 +79,13 @@ class Script:
 def show_script(script: Script) -> list[str]:
     """The steps in order, each with its plan, and what is done with the rows of the last one."""
     lines = []
-    for step in script.steps:
-        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
+    *plans, rows = show_plans([*(step.plan for step in script.steps), script.rows])
+    for step, plan in zip(script.steps, plans, strict=True):
+        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in plan)]
     how = "appended to the state" if script.append else "merged into the state on its key"
     if script.copies is not None:
         how = f"added to the state, or taken from it where {script.copies} is negative"
-    lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
+    lines += [f"rows: {how}", *(f"  {line}" for line in rows)]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 

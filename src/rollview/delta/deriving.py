@@ -85,6 +85,7 @@ class Deriving:
         self.kinds = kinds or {}
         self.partitions = partitions or {}
         self.whole: list[Node] = []
+        self.touched: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
         self._versions: dict[tuple[Node, str], Node] = {}

@@ -5,7 +5,8 @@ A column's name is unique in its plan, so a join needs no qualifiers, and a part
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -380,6 +381,14 @@ class UnionAll(Node):
             raise InternalError(f"{self.title} of {len(self.left.columns)} and {len(self.right.columns)} columns")
 
 
+def union_of(terms: Sequence[Node], output: tuple[Column, ...]) -> Node:
+    """The rows of some inputs as a tree of unions that is as flat as can be."""
+    if len(terms) == 1:
+        return terms[0]
+    half = (len(terms) + 1) // 2
+    return UnionAll(union_of(terms[:half], output), union_of(terms[half:], output), output)
+
+
 @dataclass(frozen=True, eq=False)
 class SetOperation(UnionAll):
     """EXCEPT or INTERSECT, of rows or (``all``) of copies."""
@@ -512,10 +521,40 @@ def show_all(computed: Sequence[Computed]) -> str:
     return ", ".join(parts)
 
 
-def show_plan(node: Node, depth: int = 0) -> str:
+def show_plan(plan: Node) -> str:
     """A plan as indented text."""
-    line = "  " * depth + f"{node.title} {node.details}".rstrip()
-    return "\n".join([line, *(show_plan(child, depth + 1) for child in node.inputs)])
+    return "\n".join(show_plans([plan])[0])
+
+
+def show_plans(plans: Sequence[Node]) -> list[list[str]]:
+    """Plans as the lines of indented texts. What several operators read, in one plan or in several, is written out
+    once, with a number that stands for it afterwards."""
+    readers = Counter(child for node in distinct(plans) for child in node.inputs)
+    readers.update(plans)
+    numbers: dict[Node, int] = {}
+    found = []
+    for plan in plans:
+        lines: list[str] = []
+        waiting = [(plan, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            number = ""
+            if node.inputs and readers[node] > 1:
+                number = f" #{numbers.get(node, len(numbers) + 1)}"
+            if node in numbers:
+                lines.append("  " * depth + f"{node.title}{number}, as above")
+                continue
+            if number:
+                numbers[node] = len(numbers) + 1
+            lines.append("  " * depth + f"{node.title}{number} {node.details}".rstrip())
+            waiting += [(child, depth + 1) for child in reversed(node.inputs)]
+        found.append(lines)
+    return found
+
+
+def distinct(plans: Iterable[Node]) -> list[Node]:
+    """The operators of some plans, from the leaves up, each once."""
+    return list(dict.fromkeys(node for plan in plans for node in plan.walk()))
 
 
 def size(plan: Node) -> int:
