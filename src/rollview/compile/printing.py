@@ -65,10 +65,10 @@ def plan_query(
     printer = _Printer(dialect, relations)
     names = labels if labels is not None else [column.label for column in plan.columns]
     query = printer.flat(plan, [(ref(c.name), name) for c, name in zip(plan.columns, names, strict=True)])
-    for name, select in printer.ctes:
-        query = query.with_(exp.to_identifier(name, quoted=True), as_=select, copy=False)
-    if printer.recursive:
-        query.args["with_"].set("recursive", True)
+    if printer.ctes:
+        named = [(select, exp.TableAlias(this=exp.to_identifier(name, quoted=True))) for name, select in printer.ctes]
+        ctes = [exp.CTE(this=select, alias=alias) for select, alias in named]
+        query.set("with_", exp.With(expressions=ctes, recursive=printer.recursive or None))
     printed = in_dialect(query, dialect)
     assert isinstance(printed, exp.Select)
     return printed
@@ -158,7 +158,7 @@ class _Printer:
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         self._hint(query, node)
-        return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
+        return _joined(query, _apart(query, self.source(node.right)), how, on)
 
     def _hint(self, query: exp.Select, node: Join) -> None:
         """Tells Spark which side of a join is small."""
@@ -194,7 +194,7 @@ class _Printer:
             open_ = [(edge, condition) for edge, condition in open_ if not edge <= placed]
             on = conjunction(ready)
             how = "CROSS" if on is None else "INNER"
-            query = query.join(_apart(query, self.source(node.parts[chosen])), on=on, join_type=how, copy=False)
+            query = _joined(query, _apart(query, self.source(node.parts[chosen])), how, on)
         return query
 
     def _semi(self, node: Join) -> exp.Query:
@@ -205,7 +205,7 @@ class _Printer:
             return query.where(inner if node.kind == SEMI else exp.Not(this=inner), copy=False)
         kind = f"LEFT {node.kind.upper()}" if self.dialect == "spark" else node.kind.upper()
         self._hint(query, node)
-        return query.join(self.source(node.right), on=condition, join_type=kind, copy=False)
+        return _joined(query, self.source(node.right), kind, condition)
 
     def _matching(
         self, node: Join, condition: Expr | None, output: Expr | None = None, side: Node | None = None
@@ -331,8 +331,8 @@ class _Printer:
         inner = exp.Select(expressions=unnested(node)).subquery(alias, copy=False)
         lateral = exp.Lateral(this=inner.this.subquery(copy=False), alias=exp.TableAlias(this=alias))
         if node.outer:
-            return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
-        return query.join(lateral, join_type="CROSS", copy=False)
+            return _joined(query, lateral, "LEFT", exp.true())
+        return _joined(query, lateral, "CROSS", None)
 
 
 def _named(value: Expr, name: str) -> Expr:
@@ -379,6 +379,14 @@ def _select(columns: Sequence[Column], value: Callable[[str], Expr]) -> exp.Sele
 def _dummy() -> Expr:
     """A column for relations that have none."""
     return exp.alias_(exp.Literal.number(1), "_one", quoted=True)
+
+
+def _joined(query: exp.Select, source: Expr, how: str, on: Expr | None) -> exp.Select:
+    """The query with one more join, such as LEFT OUTER."""
+    words = how.split()
+    side = words.pop(0) if words[0] in ("LEFT", "RIGHT", "FULL") else None
+    query.append("joins", exp.Join(this=source, side=side, kind=words[0] if words else None, on=on))
+    return query
 
 
 def _apart(query: exp.Select, source: Expr) -> Expr:

@@ -20,11 +20,13 @@ def names_in(expr: Expr) -> frozenset[str]:
 
 def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The expression over other columns."""
-    return replace_columns(expr, {old: ref(new) for old, new in names.items()})
+    return replace_columns(expr, {name: ref(names[name]) for name in names_in(expr) if name in names})
 
 
 def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with columns replaced by other expressions."""
+    if values.keys().isdisjoint(names_in(expr)):
+        return expr.copy()
 
     def one(node: Expr) -> Expr:
         if isinstance(node, exp.Column) and node.name in values:

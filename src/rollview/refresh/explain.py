@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rollview.compile.script import refresh_script, show_script
+from rollview.compile.script import show_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.parse.view_statements import Policy
 from rollview.refresh.choosing import choices
@@ -71,7 +71,7 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]
     if found.state is not None and view.always_full is None:
-        script = refresh_script(found.state, view.bases)
+        script = found.script(view.bases)
         if script is not None:
             lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in show_script(script))]
     return lines

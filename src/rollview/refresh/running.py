@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rollview.compile.script import AGGREGATE_MERGE, APPEND, refresh_script
+from rollview.compile.script import AGGREGATE_MERGE, APPEND
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -220,7 +220,7 @@ def _followed(
         changes = _changes(catalog, view, compiled, before, target, kept)
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
-        script = refresh_script(compiled.state, changes, growing) if changes else None
+        script = compiled.script(changes, growing) if changes else None
         if script is not None and view.policy is Policy.AUTO and _too_much(read, script.strategy, catalog, target):
             raise _TooMuch
         sequence = before.sequence + 1
