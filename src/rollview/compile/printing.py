@@ -38,6 +38,7 @@ from rollview.plan.nodes import (
     Values,
     Window,
 )
+from rollview.stack import deep
 
 DIALECTS = ("spark", "duckdb", "postgres")
 
@@ -45,6 +46,7 @@ DIALECTS = ("spark", "duckdb", "postgres")
 Relations = Callable[[Scan], str]
 
 
+@deep
 def print_plan(
     plan: Node,
     dialect: str = "spark",

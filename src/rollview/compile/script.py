@@ -47,6 +47,7 @@ from rollview.plan.nodes import (
     show,
     show_plans,
 )
+from rollview.stack import deep
 
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
 GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
@@ -90,6 +91,7 @@ def show_script(script: Script) -> list[str]:
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 
 
+@deep
 def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:

@@ -17,6 +17,7 @@ from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
 from rollview.plan.normalising import normalise
+from rollview.stack import deep
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.
 _RANDOM = {
@@ -52,6 +53,7 @@ class CompiledView:
         return show_plan(self.plan)
 
 
+@deep
 def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)

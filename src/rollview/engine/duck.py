@@ -24,6 +24,7 @@ from rollview.parse.names import Name
 from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
 from rollview.plan.nodes import Node, Scan
+from rollview.stack import deep
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ class DuckEngine:
             raise SqlError("DuckDB refuses this statement", why=str(error).split("\n")[0]) from error
 
 
+@deep
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
     try:

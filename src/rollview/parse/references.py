@@ -16,6 +16,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.names import Name, quote
 from rollview.parse.reading import is_generator, read
+from rollview.stack import deep
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
     return SqlSyntaxError("This query cannot be read", where=place, why=why)
 
 
+@deep
 def references(sql: str) -> tuple[Reference, ...]:
     """Every table that the query names, in the order of the text; names of CTEs are not among them."""
     tree = parse_query(sql)

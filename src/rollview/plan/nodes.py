@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjuncts, names_in, ref
+from rollview.stack import deep
 
 UNKNOWN = exp.DataType(this=exp.DataType.Type.UNKNOWN)
 
@@ -504,6 +505,7 @@ def _is_inputs(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Node)
 
 
+@deep
 def show(expr: Expr) -> str:
     """An expression as a person reads it."""
     bare = expr.copy()
@@ -526,6 +528,7 @@ def show_plan(plan: Node) -> str:
     return "\n".join(show_plans([plan])[0])
 
 
+@deep
 def show_plans(plans: Sequence[Node]) -> list[list[str]]:
     """Plans as the lines of indented texts. What several operators read, in one plan or in several, is written out
     once, with a number that stands for it afterwards."""
