@@ -12,7 +12,7 @@ from rollview.compile.printing import print_plan
 from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
 from rollview.keys import Keyed, with_key, without_ties
-from rollview.parse.references import parse_query
+from rollview.parse.references import parse_query, query_tree
 from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
@@ -81,7 +81,7 @@ def refuse_random(sql: str, tree: exp.Query) -> None:
 
 def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
     """The functions that the query calls beside those known, where it calls them: a user's own."""
-    calls = [node for node in parse_query(sql).walk() if isinstance(node, exp.Anonymous)]
+    calls = [node for node in query_tree(sql).walk() if isinstance(node, exp.Anonymous)]
     return [node for node in calls if node.name.lower() not in known]
 
 

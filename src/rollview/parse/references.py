@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -30,7 +31,13 @@ class Reference:
 
 
 def parse_query(sql: str) -> exp.Query:
-    """The tree of a query in Spark's dialect; an error underlines what cannot be read."""
+    """The tree of a query in Spark's dialect, to be changed at will; an error underlines what cannot be read."""
+    return query_tree(sql).copy()
+
+
+@lru_cache(maxsize=16)
+def query_tree(sql: str) -> exp.Query:
+    """The tree of a query, to be looked at only: it is read once for all."""
     try:
         trees = read(sql)
     except ParseError as error:
@@ -57,6 +64,7 @@ def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
     return SqlSyntaxError("This query cannot be read", where=place, why=why)
 
 
+@lru_cache(maxsize=64)
 @deep
 def references(sql: str) -> tuple[Reference, ...]:
     """Every table that the query names, in the order of the text; names of CTEs are not among them."""

@@ -154,7 +154,7 @@ def _cte_plan(context: Context, name: str, cte: Cte) -> Node:
 
 
 def _worth_sharing(plan: Node) -> bool:
-    """Not if rows of one table are picked, which costs nothing to say twice; a step of a recursion stands for itself."""
+    """Not if rows of one table are picked, which costs nothing to say twice; nor a step of a recursion."""
     picked = plan
     while isinstance(picked, Filter | Project):
         picked = picked.input
