@@ -3,7 +3,10 @@ them back the names that the user knows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import TypeGuard
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
@@ -16,6 +19,7 @@ from rollview.plan.nodes import (
     ANTI,
     CROSS,
     FULL,
+    INNER,
     LEFT,
     MARK,
     SEMI,
@@ -64,7 +68,7 @@ def plan_query(
     plan: Node, dialect: str, labels: Sequence[str] | None = None, relations: Relations = lambda scan: scan.table
 ) -> exp.Select:
     """The plan as a tree of SQL."""
-    printer = _Printer(dialect, relations)
+    printer = _Printer(dialect, relations, Counter(child for node in plan.walk() for child in node.inputs))
     names = labels if labels is not None else [column.label for column in plan.columns]
     query = printer.flat(plan, [(ref(c.name), name) for c, name in zip(plan.columns, names, strict=True)])
     if printer.ctes:
@@ -79,9 +83,10 @@ def plan_query(
 class _Printer:
     """Collects the CTEs, from the leaves up; equal parts of a plan are one CTE."""
 
-    def __init__(self, dialect: str, relations: Relations) -> None:
+    def __init__(self, dialect: str, relations: Relations, readers: Mapping[Node, int]) -> None:
         self.dialect = dialect
         self.relations = relations
+        self.readers = readers
         self.ctes: list[tuple[str, exp.Query]] = []
         self.recursive = False
         self._known: dict[Node, str] = {}
@@ -156,11 +161,23 @@ class _Printer:
             return self._semi(node)
         if node.kind == FULL and self.dialect == "postgres" and not _hashable(node):
             return self._full_by_parts(node)
-        query = self._over(node.left, node.columns)
+        return self._paired(node)
+
+    def _paired(self, node: Join) -> exp.Select:
+        if self._continues(node.left):  # the joins of a chain are those of one SELECT
+            query = self._paired(node.left)
+            query.set("expressions", [ref(column.name) for column in node.columns] or [_dummy()])
+        else:
+            query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         self._hint(query, node)
         return _joined(query, _apart(query, self.source(node.right)), how, on)
+
+    def _continues(self, node: Node) -> TypeGuard[Join]:
+        """Whether a join needs no SELECT of its own: not for Spark, which is told of each join what is small."""
+        plain = isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT)
+        return plain and self.dialect != "spark" and self.readers[node] == 1
 
     def _hint(self, query: exp.Select, node: Join) -> None:
         """Tells Spark which side of a join is small."""
@@ -273,13 +290,18 @@ class _Printer:
         return self._set(node, kind, distinct=not node.all)
 
     def _set(self, node: UnionAll, kind: type[exp.SetOperation], *, distinct: bool) -> exp.Query:
-        sides = []
-        for side in (node.left, node.right):
+        sides: list[exp.Query] = []
+        waiting: list[Node] = [node.right, node.left]
+        while waiting:
+            side = waiting.pop()
+            if kind is exp.Union and type(side) is UnionAll and self.readers[side] == 1:
+                waiting += [side.right, side.left]
+                continue
             query = exp.Select().from_(self.source(side), copy=False)
             names = zip(side.columns, node.output, strict=True)
             query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names] or [_dummy()])
             sides.append(query)
-        return kind(this=sides[0], expression=sides[1], distinct=distinct)
+        return reduce(lambda left, right: kind(this=left, expression=right, distinct=distinct), sides)
 
     def _recursive(self, node: Recursive) -> exp.Query:
         self.recursive = True
