@@ -79,14 +79,27 @@ class Script:
 
 def show_script(script: Script) -> list[str]:
     """The steps in order, each with its plan, and what is done with the rows of the last one."""
+    return _shown(script, show_plans(_plans(script)))
+
+
+def show_with_plan(plan: Node, script: Script) -> tuple[list[str], list[str]]:
+    """A view's plan and its script; what they have in common is written out once."""
+    view, *plans = show_plans([plan, *_plans(script)])
+    return view, _shown(script, plans)
+
+
+def _plans(script: Script) -> list[Node]:
+    return [*(step.plan for step in script.steps), script.rows]
+
+
+def _shown(script: Script, plans: Sequence[Sequence[str]]) -> list[str]:
     lines = []
-    *plans, rows = show_plans([*(step.plan for step in script.steps), script.rows])
-    for step, plan in zip(script.steps, plans, strict=True):
+    for step, plan in zip(script.steps, plans, strict=False):
         lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in plan)]
     how = "appended to the state" if script.append else "merged into the state on its key"
     if script.copies is not None:
         how = f"added to the state, or taken from it where {script.copies} is negative"
-    lines += [f"rows: {how}", *(f"  {line}" for line in rows)]
+    lines += [f"rows: {how}", *(f"  {line}" for line in plans[-1])]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 

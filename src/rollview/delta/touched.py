@@ -47,7 +47,7 @@ def touched(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]:
     asked = plan, tuple(dict.fromkeys(names))
     if asked not in deriving.touched:
         names = list(asked[1])
-        found = _cheaply(plan, names, deriving)
+        found = None if plan in deriving.kept else _cheaply(plan, names, deriving)
         if found is None:
             delta = deriving.delta(plan)
             found = [] if delta is None else [delta]

@@ -528,28 +528,45 @@ def show_plan(plan: Node) -> str:
     return "\n".join(show_plans([plan])[0])
 
 
+#: The versions of a table of which one may stand for the other when a plan is shown.
+_VERSIONS = {"", "old", "new"}
+
+
 @deep
 def show_plans(plans: Sequence[Node]) -> list[list[str]]:
     """Plans as the lines of indented texts. What several operators read, in one plan or in several, is written out
-    once, with a number that stands for it afterwards."""
-    readers = Counter(child for node in distinct(plans) for child in node.inputs)
-    readers.update(plans)
-    numbers: dict[Node, int] = {}
+    once, with a number that stands for it afterwards, and for the same over another version of its tables."""
+    same: dict[Node, Node] = {}
+    versions: dict[Node, frozenset[str]] = {}
+    for node in distinct(plans):
+        own = {node.version} & _VERSIONS if isinstance(node, Scan) else set[str]()
+        versions[node] = frozenset(own).union(*(versions[child] for child in node.inputs))
+        if len(versions[node]) > 1:
+            same[node] = node
+        elif isinstance(node, Scan):
+            same[node] = replace(node, version="") if own else node
+        else:
+            same[node] = node.with_inputs([same[child] for child in node.inputs])
+    readers = Counter(same[child] for node in distinct(plans) for child in node.inputs)
+    readers.update(same[plan] for plan in plans)
+    numbers: dict[Node, tuple[int, frozenset[str]]] = {}
     found = []
     for plan in plans:
         lines: list[str] = []
         waiting = [(plan, 0)]
         while waiting:
             node, depth = waiting.pop()
-            number = ""
-            if node.inputs and readers[node] > 1:
-                number = f" #{numbers.get(node, len(numbers) + 1)}"
-            if node in numbers:
-                lines.append("  " * depth + f"{node.title}{number}, as above")
+            shown = same[node]
+            if shown in numbers:
+                number, seen = numbers[shown]
+                other = "" if seen == versions[node] else f", {min(versions[node])}"
+                lines.append("  " * depth + f"{node.title} #{number}, as above{other}")
                 continue
-            if number:
-                numbers[node] = len(numbers) + 1
-            lines.append("  " * depth + f"{node.title}{number} {node.details}".rstrip())
+            title = node.title
+            if node.inputs and readers[shown] > 1:
+                numbers[shown] = len(numbers) + 1, versions[node]
+                title = f"{title} #{len(numbers)}"
+            lines.append("  " * depth + f"{title} {node.details}".rstrip())
             waiting += [(child, depth + 1) for child in reversed(node.inputs)]
         found.append(lines)
     return found
