@@ -56,12 +56,20 @@ def print_plan(
     dialect: str = "spark",
     labels: Sequence[str] | None = None,
     relations: Relations = lambda scan: scan.table,
-    pretty: bool = False,
+    lines: bool = False,
 ) -> str:
-    """The plan as SQL text. For Spark, raises an error rather than leave out what the library cannot say."""
+    """The plan as SQL text; with ``lines``, each CTE is a line. For Spark, raises an error rather than leave out what
+    the library cannot say."""
     query = plan_query(plan, dialect, labels, relations)
     level = ErrorLevel.RAISE if dialect == "spark" else ErrorLevel.WARN
-    return query.sql(dialect=dialect, pretty=pretty, copy=False, unsupported_level=level)
+    clause = query.args.get("with_")
+    if lines and clause is not None:
+        query.set("with_", None)
+        parts = [part.sql(dialect=dialect, copy=False, unsupported_level=level) for part in clause.expressions]
+        start = "WITH RECURSIVE " if clause.args.get("recursive") else "WITH "
+        last = query.sql(dialect=dialect, copy=False, unsupported_level=level)
+        return "\n".join([start + ",\n  ".join(parts), last])
+    return query.sql(dialect=dialect, copy=False, unsupported_level=level)
 
 
 def plan_query(

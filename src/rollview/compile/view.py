@@ -47,7 +47,7 @@ class CompiledView:
     partitions: Mapping[str, Scan] = field(default_factory=dict)
 
     def printed(self, dialect: str = "spark") -> str:
-        return print_plan(self.plan, dialect, pretty=True)
+        return print_plan(self.plan, dialect, lines=True)
 
     def shown(self) -> str:
         return show_plan(self.plan)
