@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import local_session, require_delta
 from rollview.engine.protocol import Engine, Frame
 from rollview.engine.spark import SparkEngine
-from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
+from rollview.errors import BadName, NameTaken, NotAWarehouse, Place, RollviewError, TableNotFound, UserError
 from rollview.parse.names import Name, parse_name, quote
+from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.table_statements import (
     CreateTable,
     DropPlainView,
@@ -39,10 +40,10 @@ from rollview.refresh.defining import publish
 from rollview.refresh.explain import explain_view
 from rollview.refresh.relations import rows_of
 from rollview.refresh.results import RefreshResult, Verification, ViewStatus
-from rollview.refresh.running import drop_view, refresh_view, status
+from rollview.refresh.running import drop_view, refresh_view, status_of
 from rollview.refresh.together import refresh_all, refresh_upstream
 from rollview.refresh.verify import verify_view
-from rollview.refresh.views import STATE_PREFIX, Catalog
+from rollview.refresh.views import Catalog
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Store
@@ -67,6 +68,8 @@ def connect(
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
     if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
         return _on_duckdb(warehouse.removeprefix("duckdb:"))
+    if warehouse is not None:
+        _check_folder(warehouse)
     if warehouse is None:
         if spark is None:
             raise UserError(
@@ -83,6 +86,36 @@ def connect(
         return Rollview(SparkEngine(session), DeltaStore(session, warehouse))
     session = spark or local_session()
     return Rollview(SparkEngine(session), EmbeddedStore(session, warehouse))
+
+
+def _check_folder(warehouse: object) -> None:
+    """Raises an error for what is no folder's name: an address with a scheme would become a folder called so."""
+    if not isinstance(warehouse, str | Path):
+        raise UserError(
+            f"A warehouse is a folder, not {_article(warehouse)}", todo="give its path as a string or as a Path"
+        )
+    if found := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", str(warehouse)):
+        raise NotAWarehouse(
+            f"{warehouse} is not a folder on this machine",
+            why=f"{found[1]}: is the scheme of an address",
+            todo="for tables elsewhere, connect to a Spark session whose catalog has them: "
+            f"rollview.connect(spark=spark); for a folder on this machine give just its path, or write ./{warehouse}",
+        )
+
+
+def _article(value: object) -> str:
+    """What kind of value something is, for messages."""
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _check_text(value: object, what: str, todo: str) -> None:
+    if not isinstance(value, str):
+        raise UserError(f"{what} is a string, not {_article(value)}", todo=todo)
+
+
+_NAME, _NAME_TODO = "A name", "give the name of the view or table as a string: 'v', 'schema.v'"
+_SQL, _SQL_TODO = "SQL", "give the text of the statement as a string"
 
 
 def _on_duckdb(path: str) -> Rollview:
@@ -117,6 +150,7 @@ class Rollview:
 
         Several statements are separated by semicolons; the result of the last one is returned.
         """
+        _check_text(text, _SQL, _SQL_TODO)
         statements = split_script(text)
         if not statements:
             raise UserError("There is no statement in this text")
@@ -131,25 +165,30 @@ class Rollview:
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
             return self.engine.small([[name] for name in self.tables()], "name STRING")
-        with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
-            if about_table is not None:
-                self._check_target(about_table, sql)
-            problems = {} if self.store.has_catalog else self._name_relations(SqlTokens.of(sql).words())
-            try:
+        problems: dict[str, RollviewError] = {}
+        try:
+            with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]), self.store.asked():
+                if about_table is not None:
+                    self._check_target(about_table, sql)
+                if not self.store.has_catalog:
+                    problems = self._name_relations(SqlTokens.of(sql).words())
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
-            except PySparkException as error:
-                if problems and (error.getCondition() or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
-                    raise next(iter(problems.values())) from error
-                raise
+        except TableNotFound as error:
+            problem = problems.get(parse_name(error.name or "")[-1].lower())
+            raise error if problem is None else problem from error
 
     def _name_relations(self, words: set[str]) -> dict[str, RollviewError]:
         """Makes the tables and views that a text may mean readable by their names; tells which cannot be read."""
         problems = self.store.sync(words)
         for word in words:
             if self.catalog.has(word):
-                publish(self.catalog, self.catalog.get(word))
+                try:
+                    publish(self.catalog, self.catalog.get(word))
+                except RollviewError as error:
+                    problems[word] = error
+                    self.store.unpublish_view(word)
         return problems
 
     def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
@@ -209,15 +248,19 @@ class Rollview:
         if_not_exists: bool = False,
     ) -> RefreshResult:
         """Makes a materialized view."""
+        _check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if len(statements) != 1:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+        _check_text(name, _NAME, _NAME_TODO)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
         return create_view(self.catalog, statement, self._trusted)
 
     def declare_deterministic(self, *functions: str) -> None:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
+        for function in functions:
+            _check_text(function, "A function's name", "give the names as strings")
         self._trusted |= {function.lower() for function in functions}
 
     def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
@@ -244,8 +287,8 @@ class Rollview:
         return explain_view(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are."""
-        return [status(self.catalog, view) for view in self.catalog.all()]
+        """The materialized views and how fresh they are, damaged ones among them."""
+        return [status_of(self.catalog, name) for name in self.catalog.names()]
 
     def tables(self) -> list[str]:
         """The tables of the store, without the state tables of views."""
@@ -256,6 +299,7 @@ class Rollview:
         drop_view(self.catalog, self._name(name))
 
     def _name(self, name: str) -> str:
+        _check_text(name, _NAME, _NAME_TODO)
         return self.store.canonical(parse_name(name))
 
     def _result_frame(self, result: RefreshResult) -> Frame:
@@ -273,12 +317,13 @@ class Rollview:
         )
 
     def _status_frame(self, views: list[ViewStatus]) -> Frame:
-        rows = [
-            [v.name, v.policy, v.fresh, v.vector, v.last_refresh.isoformat(timespec="seconds"), v.comment]
-            for v in views
-        ]
+        rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage] for v in views]
         return self.engine.small(
             rows,
             "name STRING, policy STRING, fresh BOOLEAN, vector MAP<STRING, BIGINT>, "
-            "last_refresh STRING, comment STRING",
+            "last_refresh STRING, comment STRING, damage STRING",
         )
+
+
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else view.last_refresh.isoformat(timespec="seconds")

@@ -197,16 +197,21 @@ def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedd
             return
         screen.table(
             ["view", "policy", "state", "reflects", "last refresh (UTC)", "strategy"],
-            [
-                [v.name, v.policy, _freshness(v), v.vector, f"{v.last_refresh:%Y-%m-%d %H:%M:%S}", v.last_strategy]
-                for v in views
-            ],
+            [[v.name, v.policy, _freshness(v), v.vector, _moment(v), v.last_strategy] for v in views],
         )
 
 
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else f"{view.last_refresh:%Y-%m-%d %H:%M:%S}"
+
+
 def _freshness(view: ViewStatus) -> str:
+    if view.damage is not None:
+        return f"damaged: {view.damage}"
     if view.fresh:
         return "fresh"
+    if view.unversioned and not view.behind:
+        return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
     parts = [f"{table} gone or made anew" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
     return "stale: " + ", ".join(parts)
 

@@ -151,6 +151,8 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
     view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
     catalog.store.check_types(view.title, frame)
     compiled, reason = compiled_plan(view)
+    if any(identity.version is None for identity in vector.values()):
+        reason = "not_versioned"
     if compiled is not None:
         view = replace(view, settings={**view.settings, **engine.planning_settings(compiled.keyed.plan)})
         made = _with_state(catalog, view, compiled, vector)
@@ -270,14 +272,24 @@ def _compared(catalog: Catalog, view: View, state: State, rows: Frame, vector: M
 
 
 def write_whole(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+    catalog: Catalog,
+    view: View,
+    rows: Frame,
+    vector: Mapping[str, Identity],
+    sequence: int,
+    old: View | None,
+    *,
+    over: bool = False,
 ) -> Commit | None:
-    """Puts rows, vector and a new definition into one commit; None if another session's came first."""
+    """Puts rows, vector and a new definition into one commit; None if another session's came first. ``over``: in the
+    place of a view that is damaged."""
     stamp = Stamp(stamp_metadata(vector, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
     properties = {DEFINITION: view.to_json()}
     state = catalog.state(view.name)
     with catalog.engine.errors(view.query):
-        if old is None:
+        if over:
+            commit = catalog.store.recreate(state, rows, properties=properties, stamp=stamp)
+        elif old is None:
             commit = catalog.store.create(state, rows, properties=properties, stamp=stamp)
         elif view == old:
             commit = catalog.store.replace(state, rows, stamp=stamp)

@@ -22,10 +22,15 @@ def explain_view(catalog: Catalog, name: str) -> str:
     width = max(len(column.name) for column in view.columns)
     lines += [f"    {column.name:<{width}}  {column.type}" for column in view.columns]
     lines.append("  reads")
+    if now.damage is not None:
+        lines.append(f"    damaged: {now.damage}")
     for table, version in sorted(now.vector.items()):
+        if version is None:
+            lines.append(f"    {table}, which has no versions: nothing tells whether it has changed")
+            continue
         behind = now.behind.get(table, 0)
         news = "gone or made anew" if behind is None else f"{behind} commits behind" if behind else "up to date"
-        key = () if catalog.has(table) or not catalog.store.exists(table) else catalog.store.key(table)
+        key = () if catalog.has(table) else view.bases[table].key
         keyed = f", key ({', '.join(key)})" if key else ""
         lines.append(f"    {table} at version {version}: {news}{keyed}")
     lines.append("  query")

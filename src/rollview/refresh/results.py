@@ -38,6 +38,8 @@ REASONS = {
     "time_dependent": "the query uses the current time, user or another thing of the moment",
     "not_compiled": "the query has a part that the compiler cannot make a plan of",
     "table_replaced": "a base table was dropped and made again",
+    "not_versioned": "a base table has no versions, so nothing tells what has changed in it",
+    "damaged": "stored rows of the view were missing or could not be read",
 }
 
 
@@ -81,16 +83,20 @@ class Verification:
 @dataclass(frozen=True)
 class ViewStatus:
     """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
-    None means that the table is gone or was made anew."""
+    None means that the table is gone or was made anew. ``unversioned`` are the base tables that have no versions:
+    nobody knows whether they have changed, and the view does not count as fresh. ``damage`` says what cannot be read,
+    of the view or of a table below it; of a damaged view, only what could still be read is known."""
 
     name: str
-    policy: str
+    policy: str | None
     vector: Vector
     behind: dict[str, int | None]
-    last_refresh: datetime
-    last_strategy: str
+    last_refresh: datetime | None
+    last_strategy: str | None
     comment: str | None = None
+    unversioned: tuple[str, ...] = ()
+    damage: str | None = None
 
     @property
     def fresh(self) -> bool:
-        return not self.behind
+        return not self.behind and not self.unversioned and self.damage is None

@@ -6,6 +6,7 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,24 +14,19 @@ from datetime import datetime
 from typing import Any
 
 from rollview.engine.protocol import Engine
-from rollview.errors import InternalError, ViewNotFound, nearest
+from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.parse.names import Name
+from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, damaged
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.store.protocol import Identity, Store
-
-#: The name of a view's state table is the view's name after this.
-STATE_PREFIX = "__rollview__"
 
 DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
 RUN = "rollview.run"
 
-#: The name of a helper is the view's name after this and a number of its own.
-HELPER_PREFIX = "__rollview_helper_"
-
-#: One version for each base table of a view.
-Vector = dict[str, int]
+#: One version for each base table of a view; None for a table that has no versions.
+Vector = dict[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -155,6 +151,14 @@ def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str,
     return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
 
 
+def _defined(properties: Mapping[str, str]) -> View | None:
+    """The definition among the properties of a state table, if there is one that can be read."""
+    try:
+        return View.from_json(properties[DEFINITION])
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+
+
 class Catalog:
     """The views of a store, read off their state tables, and the engine that computes them."""
 
@@ -184,22 +188,46 @@ class Catalog:
             if self.store.exists(view):
                 todo = f"{view} is a table, not a materialized view"
             raise ViewNotFound(f"There is no materialized view named {view}", todo=todo)
-        text = self.store.properties(self.state(view)).get(DEFINITION)
-        if text is None:
-            raise InternalError(
-                f"The state table {self.state(view)} carries no definition", todo=f"drop it and create {view} again"
+        found = _defined(self.store.properties(self.state(view)))
+        if found is None:
+            raise damaged(
+                self.state(view), f"its stored definition, the property {DEFINITION}, is gone or not readable"
             )
-        return View.from_json(text)
+        return found
+
+    def known(self, view: str) -> View | None:
+        """A view's definition; of a damaged view, the newest that can be read off what is left. None if none can."""
+        with contextlib.suppress(Damaged):
+            return self.get(view)
+        found = map(_defined, self.store.past_properties(self.state(view)))
+        return next((each for each in found if each is not None), None)
+
+    def damage(self, view: str) -> Damaged | None:
+        """Why a view's definition or vector cannot be read, if they cannot."""
+        try:
+            self.reflected(self.get(view))
+        except Damaged as error:
+            return error
+        return None
 
     def all(self) -> list[View]:
-        return [self.get(name) for name in self.names()]
+        """The views whose definitions can be read."""
+        found = []
+        for name in self.names():
+            with contextlib.suppress(Damaged):
+                found.append(self.get(name))
+        return found
 
     def reflected(self, view: View) -> Reflected:
-        commit = self.store.last_commit(self.state(view.name), having=VECTOR)
-        vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
-        return Reflected(
-            vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
-        )
+        state = self.state(view.name)
+        try:
+            commit = self.store.last_commit(state, having=VECTOR)
+            vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
+            return Reflected(
+                vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
+            )
+        except (VersionGone, KeyError, TypeError, AttributeError) as error:
+            raise damaged(state, "no entry of its log says which versions of its base tables it shows") from error
 
     def identity(self, table: str) -> Identity:
         """The newest version of a table or view."""
@@ -210,5 +238,6 @@ class Catalog:
         return self.state(table) if self.has(table) else table
 
     def readers(self, table: str) -> list[str]:
-        """The views that read a table or view."""
-        return [view.name for view in self.all() if table in view.tables]
+        """The views that read a table or view, damaged ones among them as far as they are known."""
+        views = map(self.known, self.names())
+        return [view.name for view in views if view is not None and table in view.tables]
