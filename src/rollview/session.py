@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from rollview.engine.protocol import Engine, Frame
 from rollview.engine.spark import SparkEngine
 from rollview.errors import BadName, NameTaken, NotAWarehouse, Place, RollviewError, TableNotFound, UserError
 from rollview.parse.names import Name, parse_name, quote
+from rollview.parse.references import references
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.table_statements import (
     CreateTable,
@@ -172,6 +174,7 @@ class Rollview:
                     self._check_target(about_table, sql)
                 if not self.store.has_catalog:
                     problems = self._name_relations(SqlTokens.of(sql).words())
+                    self._check_readable(problems, about_table, sql)
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
@@ -190,6 +193,19 @@ class Rollview:
                     problems[word] = error
                     self.store.unpublish_view(word)
         return problems
+
+    def _check_readable(
+        self, problems: Mapping[str, RollviewError], statement: TableStatement | DropPlainView | None, sql: str
+    ) -> None:
+        """Raises the problem of a table or view that a statement reads or changes: Spark might know what it was."""
+        if not problems or isinstance(statement, DropTable | DropPlainView):
+            return
+        try:
+            named = {ref.name[-1].lower() for ref in references(sql)}
+        except (RollviewError, RecursionError):  # no query: what it names is not known so well
+            named = SqlTokens.of(sql).words()
+        for name in sorted(named & problems.keys()):
+            raise problems[name]
 
     def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""

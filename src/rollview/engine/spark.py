@@ -124,7 +124,7 @@ _BAD_DATA = re.compile(r"(?P<folder>\S+)/(?P<file>[^/\s]+) is not a Parquet file
 _BAD_LOG = re.compile(r"(?P<folder>[^\s`'\"]*)/_delta_log/(?P<file>[\w.-]*\w)")
 _LOG_TROUBLE = re.compile(
     r"FAILED_READ_FILE|ChecksumException|DELTA_TRUNCATED_TRANSACTION_LOG|DELTA_LOG_FILE_NOT_FOUND|"
-    r"DELTA_STATE_RECOVER_ERROR|DELTA_VERSIONS_NOT_CONTIGUOUS|DELTA_ADD_FILE|JsonParseException|MalformedInput"
+    r"DELTA_STATE_RECOVER_ERROR|DELTA_VERSIONS_NOT_CONTIGUOUS|JsonParseException|MalformedInput"
 )
 
 
@@ -133,10 +133,12 @@ def damage_in(error: BaseException, table: str | None = None) -> Damaged | None:
 
     Without ``table``, the table is named for its folder."""
     said = str(error)
-    if found := _BAD_LOG.search(said):
-        if not _LOG_TROUBLE.search(said):
-            return None
-        return damaged(table or _of_folder(found["folder"]), f"its log entry {found['file']} cannot be read")
+    if trouble := _LOG_TROUBLE.search(said):
+        if found := _BAD_LOG.search(said):
+            return damaged(table or _of_folder(found["folder"]), f"its log entry {found['file']} cannot be read")
+        if trouble[0].startswith("DELTA_"):
+            why = f"its log cannot be read: {trouble[0]}"
+            return Damaged("A table is damaged", why=why) if table is None else damaged(table, why)
     if found := _LOST_DATA.search(said):
         why = f"its data file {found['file']} is missing in {found['folder']}"
         return damaged(table or _of_folder(found["folder"]), why)

@@ -27,6 +27,11 @@ def view_of(table: str) -> str | None:
     return ".".join([*space, name])
 
 
+def written(name: str) -> str:
+    """A table's or view's name as it can stand in a statement."""
+    return name if re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) else quote(name)
+
+
 def damaged(table: str, why: str) -> Damaged:
     """The error for a table whose newest version cannot be read; of a view, if the table stores one."""
     view = view_of(table)
@@ -34,10 +39,10 @@ def damaged(table: str, why: str) -> Damaged:
         return Damaged(
             f"The table {table} is damaged",
             why=why,
-            todo=f"bring the file back from a copy, or DROP TABLE {quote(table)} and load it again",
+            todo=f"bring the file back from a copy, or DROP TABLE {written(table)} and load it again",
         )
     return Damaged(
         f"The materialized view {view} is damaged",
         why=why,
-        todo=f"REFRESH MATERIALIZED VIEW {quote(view)} FULL recomputes it from its base tables",
+        todo=f"REFRESH MATERIALIZED VIEW {written(view)} FULL recomputes it from its base tables",
     )

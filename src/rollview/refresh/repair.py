@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rollview.errors import Damaged
-from rollview.parse.names import quote
+from rollview.parse.stored_names import written as written_name
 from rollview.refresh.creating import written
 from rollview.refresh.defining import defined, publish
 from rollview.refresh.helping import drop_helpers
@@ -28,7 +28,7 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
         raise Damaged(
             f"The materialized view {name} is damaged, and its definition is lost",
             why=damage.why,
-            todo=f"define it again: CREATE OR REPLACE MATERIALIZED VIEW {quote(name)} AS …",
+            todo=f"define it again: CREATE OR REPLACE MATERIALIZED VIEW {written_name(name)} AS …",
         )
     alone = {table: known.bases[table] for table in known.tables}
     view = over_tables_now(catalog, replace(known, id=uuid.uuid4().hex, bases=alone, helpers=(), always_full=None))

@@ -140,7 +140,6 @@ class DeltaNames:
                     self._name(table)
                 except Damaged as error:
                     problems[table] = error
-                    self._unname(table)
         return problems
 
     def _name(self, table: str) -> None:
@@ -153,14 +152,6 @@ class DeltaNames:
             with spark_errors(""):
                 self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self._in_space(table)} USING delta LOCATION '{place}'")
             self._named[table] = ""
-
-    def _unname(self, table: str) -> None:
-        """Takes a table's name away, not the table."""
-        self._named.pop(table, None)
-        if PLAIN.fullmatch(table):
-            self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
-        else:
-            names_of(self.spark).take(self.spark, table)
 
     def _give(self, name: str, query: str) -> None:
         """A name that Spark's catalog does not take is a temporary view of the session."""

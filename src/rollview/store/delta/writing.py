@@ -15,7 +15,7 @@ from rollview.engine.protocol import Kept
 from rollview.engine.spark import SparkEngine, settings, spark_errors, sql_over, verbatim
 from rollview.errors import NameTaken
 from rollview.parse.names import quote
-from rollview.store.delta.names import escape
+from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.reading import DeltaReading
 from rollview.store.protocol import DELETE_FLAG, FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
 from rollview.store.rows import (
@@ -30,6 +30,7 @@ from rollview.store.rows import (
     plain_columns,
     sql_type,
 )
+from rollview.store.session_names import names_of
 from rollview.store.warehouse import remove_folder, set_aside
 
 _WRITING = threading.RLock()
@@ -219,8 +220,13 @@ class DeltaWriting(DeltaReading):
                 self.spark.sql(f"DROP TABLE {self.sql_name(table)}")
             return
         trash = set_aside(self.root, table)
-        self._unname(table)
         self._logs.pop(table, None)
+        self._named.pop(table, None)
+        if PLAIN.fullmatch(table):
+            with spark_errors(""):
+                self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
+        else:
+            names_of(self.spark).take(self.spark, table)
         remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
 
     def _check_key(self, table: str, rows: DataFrame, key: Sequence[str], old: DataFrame | None) -> None:
