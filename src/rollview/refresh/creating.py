@@ -23,9 +23,10 @@ from rollview.parse.names import Name
 from rollview.parse.references import Reference, references
 from rollview.parse.view_statements import CreateView, Policy
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
+from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, since
 from rollview.refresh.views import DEFINITION, STATE_PREFIX, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
@@ -38,7 +39,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     old = _existing(catalog, statement, name)
     if old is not None and statement.if_not_exists:
         versions = old.shown(catalog.reflected(old).vector)
-        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
     if old is not None:
@@ -58,7 +59,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
         if old is not None and _shape(old) != _shape(view) and (readers := catalog.readers(name)):
             raise InUse(
                 f"{name} cannot be replaced by a view with other columns",
@@ -79,7 +80,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         view.shown(vector),
         size(catalog, vector),
         commit.rows or 0,
-        time.monotonic() - begin,
+        since(begin),
+        Freshness(catalog).stale(view),
     )
 
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rollview.engine.sessions import SparkSource
 from rollview.engine.spark import over_state
 from rollview.parse.names import quote
 from rollview.store.protocol import Identity
@@ -34,16 +35,21 @@ class Published:
 
     def __init__(
         self,
-        spark: SparkSession,
+        source: SparkSource,
         folder: str,
         identity: Callable[[str], Identity],
         read: Callable[[str], DataFrame],
     ) -> None:
-        self.spark = spark
+        self.source = source
         self.folder = folder
         self._identity = identity
         self._read = read
-        self._shown = _BY_SESSION.setdefault(spark, {})
+
+    @property
+    def _shown(self) -> dict[str, Shown]:
+        """What the names of the session show; a session that is not made yet has none."""
+        spark = self.source.made
+        return {} if spark is None else _BY_SESSION.setdefault(spark, {})
 
     def mine(self) -> dict[str, Shown]:
         return {name: shown for name, shown in self._shown.items() if shown.folder == self.folder}
@@ -52,14 +58,14 @@ class Published:
         """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
         wanted = Shown(self.folder, table, query, self._identity(table))
         if self._shown.get(name) != wanted:
-            rows = self._read(table)
+            rows = self._read(table)  # with this there is a session
             (rows if query is None else over_state(rows, query)).createOrReplaceTempView(quote(name))
             self._shown[name] = wanted
 
     def forget(self, name: str) -> None:
         if name in self.mine():
             del self._shown[name]
-            self.spark.catalog.dropTempView(name)
+            self.source.spark.catalog.dropTempView(name)
 
     def distrust(self) -> None:
         """After a statement that may have made or dropped views by itself, every name is given anew."""
