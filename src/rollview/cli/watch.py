@@ -53,7 +53,7 @@ class Watch:
     ) -> None:
         self.rv, self.names, self.every = rv, names, every
         self._changed, self._failed = changed, failed
-        self._pauses = Pauses(every)
+        self._pauses = Pauses(max(every, 0.05))
         self.looks = 0
 
     def run(self, rounds: int) -> None:
