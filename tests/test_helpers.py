@@ -79,10 +79,10 @@ def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Ro
     rv.create("reader", "SELECT brand, sum(n) AS n FROM stock GROUP BY brand")
     for change in CHANGES:
         rv.sql(change)
-        for result in rv.refresh_all():
-            assert result.strategy in ("row_delta", "aggregate_merge", "no_op"), result
-            assert rv.verify(result.view).ok, (result, change)
-            assert set(result.to_vector) <= {"line", "part", "stock"}
+        for outcome in rv.refresh_all():
+            assert outcome.strategy in ("row_delta", "aggregate_merge", "no_op"), outcome
+            assert rv.verify(outcome.view).ok, (outcome, change)
+            assert set(outcome.to_vector) <= {"line", "part", "stock"}
     before = rows(rv.table("sold"))
     rv.sql("INSERT INTO line VALUES (40, 3, 8)")
     result = rv.refresh("sold")  # the part has other lines: that is seen in the helper, and nothing else is done

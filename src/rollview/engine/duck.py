@@ -47,6 +47,9 @@ class DuckEngine:
         # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
         connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
+    def close(self) -> None:
+        self.connection.close()
+
     def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
         return self.connection.execute(frame.sql).fetchall()
 

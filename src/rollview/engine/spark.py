@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from rollview.compile.printing import print_plan
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
+from rollview.engine.sessions import SparkSource, source_of
 from rollview.errors import (
     ColumnNotFound,
     Damaged,
@@ -81,9 +82,16 @@ def run_query(
     return sql_over(spark, template, **{slots[name]: frame for name, frame in relations.items()})
 
 
-def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str | StructType) -> DataFrame:
+def declared(spark: SparkSession, columns: str) -> StructType:
+    """The schema that a column list declares. Spark reads the list in the active session, so one has to be there."""
+    schema = StructType.fromDDL(columns)
+    assert isinstance(schema, StructType)
+    return schema
+
+
+def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
     """A frame of a few rows made by rollview itself."""
-    return spark.createDataFrame([tuple(row) for row in rows], schema)
+    return spark.createDataFrame([tuple(row) for row in rows], schema or StructType([]))
 
 
 #: What Spark says when it cannot broadcast rows: too many, or too large for the driver or for what it may be sent.
@@ -262,8 +270,16 @@ class SparkEngine:
     exact = True
     parallel = True
 
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession | SparkSource) -> None:
+        self.source = source_of(spark)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; a local one is made when it is first asked for."""
+        return self.source.spark
+
+    def close(self) -> None:
+        self.source.close()
 
     def select(self, plan: Node, frames: Mapping[str, DataFrame], labels: Sequence[str] | None = None) -> DataFrame:
         slots: dict[str, str] = {}
@@ -328,9 +344,7 @@ class SparkEngine:
         return Kept(stored, stored.count())
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
-        schema = StructType.fromDDL(", ".join(f"{quote(name)} {kind}" for name, kind in columns))
-        assert isinstance(schema, StructType)
-        return self._local(rows, schema)
+        return self._local(rows, declared(self.spark, ", ".join(f"{quote(name)} {kind}" for name, kind in columns)))
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
         # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside

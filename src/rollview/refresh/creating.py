@@ -24,9 +24,10 @@ from rollview.parse.references import Reference, references
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.view_statements import CreateView, Policy
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
+from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, since
 from rollview.refresh.views import DEFINITION, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
@@ -41,7 +42,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     old = catalog.get(name) if catalog.has(name) and damage is None else None
     if old is not None and statement.if_not_exists:
         versions = old.shown(catalog.reflected(old).vector)
-        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
     if catalog.has(name):
@@ -61,7 +62,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
         was = old or known
         if was is not None and _shape(was) != _shape(view) and (readers := catalog.readers(name)):
             raise InUse(
@@ -84,7 +85,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         view.shown(vector),
         size(catalog, vector),
         commit.rows or 0,
-        time.monotonic() - begin,
+        since(begin),
+        Freshness(catalog).stale(view),
     )
 
 

@@ -7,7 +7,7 @@ from rollview.compile.view import TIME_DEPENDENT
 from rollview.parse.view_statements import Policy
 from rollview.refresh.choosing import choices
 from rollview.refresh.defining import compiled_view, not_understood
-from rollview.refresh.results import NO_OP, REASONS
+from rollview.refresh.results import NO_OP, REASONS, are_behind
 from rollview.refresh.running import status
 from rollview.refresh.views import Catalog, View
 
@@ -47,7 +47,7 @@ def explain_view(catalog: Catalog, name: str) -> str:
     for choice in choices(view, compiled_view(catalog, view).state):
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
-    if now.fresh and view.always_full != TIME_DEPENDENT:
+    if not now.behind and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:
         reason = "policy" if view.policy is Policy.FULL else view.always_full
@@ -55,6 +55,8 @@ def explain_view(catalog: Catalog, name: str) -> str:
             lines.append("    incremental: the changes since are carried through the steps above")
         else:
             lines.append(f"    full, because {reason}: {REASONS[reason]}")
+    if now.stale:
+        lines.append(f"    {are_behind(now.stale)}: refresh with upstream views, or all views")
     return "\n".join(lines)
 
 

@@ -23,7 +23,6 @@ from rollview.errors import (
     InUse,
     NotIncremental,
     SchemaChanged,
-    TableNotFound,
     TooLargeToSend,
     VersionGone,
 )
@@ -32,10 +31,11 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, helpers_of, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.repair import repaired
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
+from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus, since
 from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.refresh.steps import ALWAYS_FOLLOWED, Running, TooManyRows
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
@@ -53,34 +53,42 @@ _MOST_COSTLY = 25
 
 
 def refresh_view(
-    catalog: Catalog, name: str, *, full: bool = False, fixed: Mapping[str, Identity] | None = None
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    fixed: Mapping[str, Identity] | None = None,
+    freshness: Freshness | None = None,
 ) -> RefreshResult:
-    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``. Raises Damaged if its
-    definition or its vector cannot be read, unless it is refreshed in ``full``: then it is stored again."""
+    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``. ``freshness`` is what is
+    known already of the views upstream. Raises Damaged if the view's definition or vector cannot be read, unless it is
+    refreshed in ``full``: then it is stored again."""
     begin = time.monotonic()
+    freshness = freshness or Freshness(catalog, fixed)
     if full and catalog.has(name) and (damage := catalog.damage(name)) is not None:
         return repaired(catalog, name, damage, fixed or {})
     for _ in range(_TRIES):
         view = without_lost(catalog, catalog.get(name))
         before = catalog.reflected(view)
         helped: list[RefreshResult] = []
-        target = _target(catalog, view, before, fixed or {}, full, helped)
+        target = _target(catalog, view, before, fixed or {}, full, helped, freshness)
         if target is None:  # then it is not the first to go there
             fixed = None
             continue
         lost = catalog.store.damage(catalog.state(name)) is not None
         if before.vector == target and not full and not lost and not _may_differ(view, target):
             versions = view.shown(before.vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+            stale = freshness.stale(view)
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin), stale)
         with catalog.engine.settings(view.settings):
             done = _refreshed(catalog, view, before, target, full, lost)
         if done is not None:
             was, now = view.shown(before.vector), view.shown(target)
-            seconds = time.monotonic() - begin
             read = done.read + sum(result.rows_read for result in helped)
             written = done.written + sum(result.rows_written for result in helped)
             strategy, reason = _strategy_of_all(done, helped)
-            return RefreshResult(name, strategy, reason, was, now, read, written, seconds)
+            stale = freshness.stale(view)
+            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
@@ -107,6 +115,7 @@ def _target(
     fixed: Mapping[str, Identity],
     full: bool,
     helped: list[RefreshResult],
+    freshness: Freshness,
 ) -> dict[str, Identity] | None:
     """Where a refresh goes, with the helpers brought there; None if another session has brought one further. What was
     done to the helpers is added to ``helped``. A view does not go back: what it shows already is not fixed any more.
@@ -116,7 +125,7 @@ def _target(
         if table in target and target[table].table_id == shown.table_id and _is_later(shown, target[table]):
             target[table] = shown
     for helper in view.helpers:
-        helped.append(refresh_view(catalog, helper.name, full=full, fixed=target))
+        helped.append(refresh_view(catalog, helper.name, full=full, fixed=target, freshness=freshness))
         reached = catalog.identity(helper.name)
         vector = catalog.reflected(catalog.get(helper.name)).vector
         if any(vector[table] != target[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
@@ -330,50 +339,30 @@ def drop_view(catalog: Catalog, name: str) -> None:
     drop_helpers(catalog, helpers)
 
 
-def status_of(catalog: Catalog, name: str) -> ViewStatus:
+def status_of(catalog: Catalog, name: str, freshness: Freshness) -> ViewStatus:
     """How fresh a view is, or what is known of it if it is damaged."""
     try:
-        return status(catalog, catalog.get(name))
+        return status(catalog, catalog.get(name), freshness)
     except Damaged as error:
         view = catalog.known(name)
         policy, comment = (None, None) if view is None else (view.policy.value, view.comment)
         return ViewStatus(name, policy, {}, {}, None, None, comment, damage=error.why)
 
 
-def status(catalog: Catalog, view: View) -> ViewStatus:
-    """How fresh a view is. Raises Damaged if its vector cannot be read."""
+def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> ViewStatus:
+    """How fresh a view is. ``freshness`` is what is known already of the views upstream. Raises Damaged if the view's
+    vector cannot be read."""
+    freshness = freshness or Freshness(catalog)
     reflected = catalog.reflected(view)
-    behind: dict[str, int | None] = {}
-    unversioned: list[str] = []
-    own = catalog.store.damage(catalog.state(view.name))
-    damage = None if own is None else own.why
-    for table in view.tables:
-        shown = reflected.vector[table]
-        try:
-            now = catalog.identity(table)
-            below = catalog.store.damage(catalog.stored(table))
-        except TableNotFound:
-            behind[table] = None
-            continue
-        except Damaged as error:
-            below = error
-        if below is not None:
-            damage = damage or f"{below.what}: {below.why}"
-            continue
-        if now.table_id != shown.table_id:
-            behind[table] = None
-        elif now.version is None or shown.version is None:
-            unversioned.append(table)
-        elif now.version != shown.version:
-            behind[table] = now.version - shown.version
     return ViewStatus(
         view.name,
         view.policy.value,
         view.shown(reflected.vector),
-        behind,
+        freshness.behind(view, reflected.vector),
         reflected.time,
         reflected.strategy,
         view.comment,
-        tuple(unversioned),
-        damage,
+        freshness.stale(view),
+        freshness.unversioned(view, reflected.vector),
+        freshness.damage(view),
     )

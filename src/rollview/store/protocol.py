@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from rollview.engine.protocol import Frame
+from rollview.engine.protocol import Answer, Frame
 from rollview.errors import Damaged, RollviewError, VersionGone
 from rollview.parse.names import Name
 from rollview.parse.table_statements import TableStatement
@@ -233,5 +233,6 @@ class Store(Protocol):
     def pass_on(self, sql: str) -> Frame:
         """Gives a statement that rollview does not know to Spark."""
 
-    def run(self, statement: TableStatement, sql: str) -> Frame:
-        """Runs a statement that makes or changes a table; the result tells what it did."""
+    def run(self, statement: TableStatement, sql: str) -> Frame | Answer:
+        """Runs a statement that makes or changes a table. The result tells how many rows it changed; nothing, if it
+        is about the table and not about rows."""

@@ -54,21 +54,21 @@ class SessionNames:
                 self._inside -= 1
                 self._free.notify_all()
 
-    def give(self, spark: SparkSession, name: str, shown: Shown, rows: DataFrame) -> None:
+    def give(self, rows: DataFrame, name: str, shown: Shown) -> None:
         rows.createOrReplaceTempView(quote(name))
         self.shown[name] = shown
 
-    def take(self, spark: SparkSession, name: str) -> None:
+    def take(self, spark: SparkSession | None, name: str) -> None:
         """Takes a name away from whomever it was given to."""
-        if self.shown.pop(name, None) is not None:
+        if self.shown.pop(name, None) is not None and spark is not None:
             spark.catalog.dropTempView(name)
 
-    def enter(self, spark: SparkSession, folder: str, space: str | None = None) -> None:
+    def enter(self, spark: SparkSession | None, folder: str, space: str | None = None) -> None:
         """Lets the names mean what they mean in a folder, or in the session's catalog: what other warehouses have given
         is taken away, and the current schema is the one that stands for the folder, or the session's own."""
         for name in [name for name, shown in self.shown.items() if shown.folder != folder]:
             self.take(spark, name)
-        if self.spaces:
+        if self.spaces and spark is not None:
             current = spark.catalog.currentDatabase()
             if current not in self.spaces:
                 self.schema = current

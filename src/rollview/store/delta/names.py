@@ -157,7 +157,7 @@ class DeltaNames:
         """A name that Spark's catalog does not take is a temporary view of the session."""
         names, place = names_of(self.spark), str(self.root)
         with names.turn(place), spark_errors(""):
-            names.give(self.spark, name, Shown(place, name, query), self.spark.sql(query))
+            names.give(self.spark.sql(query), name, Shown(place, name, query))
 
     def _in_space(self, name: str) -> str:
         """The name in the schema that stands for the folder."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from rollview.engine.sessions import SparkSource
 from rollview.engine.spark import over_state
 from rollview.errors import RollviewError
 from rollview.store.protocol import Identity
@@ -18,12 +19,12 @@ class Published:
 
     def __init__(
         self,
-        spark: SparkSession,
+        source: SparkSource,
         folder: str,
         identity: Callable[[str], Identity],
         read: Callable[[str], DataFrame],
     ) -> None:
-        self.spark = spark
+        self.source = source
         self.folder = folder
         self._identity = identity
         self._read = read
@@ -31,7 +32,9 @@ class Published:
 
     @property
     def _names(self) -> SessionNames:
-        return names_of(self.spark)
+        """The names of the session; of one that is not made yet, there are none."""
+        spark = self.source.made
+        return SessionNames() if spark is None else names_of(spark)
 
     def given(self) -> dict[str, tuple[str, str | None]]:
         """The names that this folder's stores have given, each with its table and the query over it."""
@@ -42,7 +45,7 @@ class Published:
     def asked(self) -> Iterator[None]:
         """Inside, names that another store gave to the session mean nothing."""
         with self._names.turn(self.folder):
-            self._names.enter(self.spark, self.folder)
+            self._names.enter(self.source.made, self.folder)
             yield
 
     def show(self, name: str, table: str, query: str | None = None) -> None:
@@ -52,11 +55,11 @@ class Published:
             try:
                 wanted = Shown(self.folder, table, query, self._identity(table))
                 if self._names.shown.get(name) != wanted:
-                    rows = self._read(table)
+                    rows = self._read(table)  # with this there is a session
                     rows = rows if query is None else over_state(rows, query)
-                    self._names.give(self.spark, name, wanted, rows)
+                    self._names.give(rows, name, wanted)
             except RollviewError:  # better no rows than old ones
-                self._names.take(self.spark, name)
+                self._names.take(self.source.made, name)
                 raise
 
     def forget(self, name: str) -> None:
@@ -64,7 +67,7 @@ class Published:
         with self._names.turn(self.folder):
             shown = self._names.shown.get(name)
             if shown is not None and shown.folder == self.folder:
-                self._names.take(self.spark, name)
+                self._names.take(self.source.made, name)
 
     def distrust(self) -> None:
         """After a statement that may have made or dropped views by itself, every name is given again."""

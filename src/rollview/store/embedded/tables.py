@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from rollview.engine.sessions import SparkSource, source_of
 from rollview.errors import Damaged, TableNotFound, nearest
 from rollview.parse.names import Name, quote
 from rollview.parse.stored_names import damaged
@@ -26,11 +27,16 @@ from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_ware
 class EmbeddedTables:
     """The part of the store that names and reads."""
 
-    def __init__(self, spark: SparkSession, folder: str | Path) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession | SparkSource, folder: str | Path) -> None:
+        self.source = source_of(spark)
         self.root = open_warehouse(folder)
         self._logs: dict[str, Log] = {}
-        self._published = Published(spark, str(self.root), self.identity, self.read)
+        self._published = Published(self.source, str(self.root), self.identity, self.read)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session that reads and writes rows; what the log tells is known without it."""
+        return self.source.spark
 
     # names
 
