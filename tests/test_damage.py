@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rollview import Rollview, connect
+from rollview import Rollview
 from rollview.errors import Damaged
 from rows import rows
 

@@ -229,6 +229,8 @@ class Rollview:
             if self.catalog.has(word):
                 try:
                     publish(self.catalog, self.catalog.get(word))
+                    if lost := self.store.damage(self.catalog.state(word)):
+                        raise lost
                 except RollviewError as error:
                     problems[word] = error
                     self.store.unpublish_view(word)

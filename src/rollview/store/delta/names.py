@@ -16,6 +16,7 @@ from rollview.engine.spark import spark_errors
 from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, nearest
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.store.embedded.log import Log
+from rollview.store.embedded.reading import missing_file
 from rollview.store.session_names import Shown, names_of
 from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 
@@ -126,6 +127,18 @@ class DeltaNames:
     def _not_found(self, table: str) -> TableNotFound:
         return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
 
+    def _damage_here(self, table: str) -> Damaged | None:
+        """What is damaged of a table in the folder, as far as it is seen without Spark."""
+        log = self._log(table)
+        try:
+            log.check()
+        except Damaged as error:
+            return error
+        try:
+            return missing_file(log.snapshot())
+        except (Damaged, FileNotFoundError):  # a table that is not read here, or that has just been dropped
+            return None
+
     def _log(self, table: str) -> Log:
         """The log of a table in the folder."""
         if table not in self._logs:
@@ -138,6 +151,8 @@ class DeltaNames:
             if self.exists(table):
                 try:
                     self._name(table)
+                    if lost := self._damage_here(table):
+                        problems[table] = lost
                 except Damaged as error:
                     problems[table] = error
         return problems

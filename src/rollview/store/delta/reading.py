@@ -59,9 +59,12 @@ class DeltaReading(DeltaNames):
         return self.root is not None or self._detail(table) is not None
 
     def damage(self, table: str) -> Damaged | None:
+        if self.root is not None:
+            return self._damage_here(table)
         try:
             with _readable(table):
-                files = self.read(table).inputFiles() if self.versioned(table) else []
+                versioned = self.identity(table).version is not None
+                files = self.read(table).inputFiles() if versioned else []
         except Damaged as error:
             return error
         for uri in files:
@@ -70,6 +73,16 @@ class DeltaReading(DeltaNames):
                 folder, file = os.path.split(path)
                 return damaged(table, f"its data file {file} is missing in {folder}")
         return None
+
+    def _check_not_empty(self, table: str, entry: Row) -> None:
+        """Raises Damaged if an entry of the log is an empty file, which Delta reads as a commit that did nothing."""
+        if entry["operation"] is not None or self.root is not None:
+            return
+        detail = self._detail(table)
+        if detail is not None:
+            place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
+            if self.spark.read.format("binaryFile").load(place).where("length = 0").count():
+                raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
         if self.root is not None:
@@ -210,6 +223,7 @@ class DeltaReading(DeltaNames):
         self._require(table)
         with _readable(table):
             found = self._history(table, 1).collect()
+            self._check_not_empty(table, found[0])
             if having is not None and having not in metadata_of(found[0]["userMetadata"]):
                 told = self._history(table).where("userMetadata IS NOT NULL")
                 found = told.orderBy("version", ascending=False).collect()
