@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
+from conftest import KINDS, need_delta
 from rollview import Rollview, UserError, connect
 from rollview.cli.main import app
 from rollview.errors import (
@@ -28,6 +30,7 @@ from rollview.errors import (
 from rollview.store import warehouse
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
+from rows import rows
 
 # what can happen to a log
 
