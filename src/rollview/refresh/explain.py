@@ -67,6 +67,7 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         "  plan",
         *(f"    {line}" for line in compiled.shown().splitlines()),
         f"  key\n    {told}{hidden}",
+        *(["  choices that the query leaves open", *(f"    {each}" for each in compiled.choices)] if compiled.choices else ()),
         "  compiled",
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]

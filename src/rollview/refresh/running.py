@@ -169,7 +169,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         return view.always_full
     if any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items()):
         return "table_replaced"
-    if any(base_of(catalog, table).key != base.key for table, base in view.bases.items()):
+    if any(_key(base_of(catalog, table)) != _key(base) for table, base in view.bases.items()):
         return "key_changed"
     state = compiled_view(catalog, view).state
     if state is None or (state.columns, state.on, state.show) != (
@@ -179,6 +179,10 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
     ):
         return "layout_changed"
     return None
+
+
+def _key(base: BaseTable) -> tuple[object, ...]:
+    return base.key, base.not_null
 
 
 def _recomputed(
@@ -205,7 +209,7 @@ def _over_tables_now(catalog: Catalog, view: View) -> View:
         now = base_of(catalog, table)
         kinds = {name.casefold(): kind for name, kind in now.columns}
         there = tuple((name, kinds[name.casefold()]) for name, _ in base.columns if name.casefold() in kinds)
-        bases[table] = BaseTable(table, there, now.key)
+        bases[table] = replace(now, columns=there)
     return replace(view, bases=bases)
 
 
