@@ -53,6 +53,13 @@ def ordered_in_spark(tree: Expr) -> Expr:
 
 def ordered_in_duckdb(node: Expr) -> Expr:
     """A function with an order, as DuckDB's printer should see it."""
+    if isinstance(node, exp.Window) and isinstance(node.this, exp.Filter):  # its window functions take no FILTER
+        called, condition = node.this.this, node.this.expression.this
+        if isinstance(called, exp.First | exp.Last) and isinstance(called.this, exp.Order):
+            by = _where(_called("ROW", *(term.this.copy() for term in called.this.expressions)), [condition])
+            name = "ARG_MIN_NULL" if isinstance(called, exp.First) else "ARG_MAX_NULL"
+            node.set("this", _called(name, called.this.this.copy(), by))
+        return node
     if isinstance(node, exp.Mode) and node.args.get("deterministic") and not isinstance(node.this, exp.Order):
         return exp.Mode(this=exp.Order(this=node.this.copy(), expressions=[exp.Ordered(this=node.this.copy())]))
     if isinstance(node, exp.ArrayUniqueAgg) and isinstance(node.this, exp.Order):

@@ -36,8 +36,8 @@ TIME_DEPENDENT = "time_dependent"
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are those that
-    the query leaves open, and how the plan makes them."""
+    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are what the
+    query leaves open, and how the plan decides it."""
 
     sql: str
     plan: Node

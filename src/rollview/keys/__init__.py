@@ -1,4 +1,4 @@
-"""What is known of the rows of a plan: what tells them apart, which columns decide others, and what a query leaves open."""
+"""What is known of a plan's rows: what tells them apart, which columns decide others, and what a query leaves open."""
 
 from rollview.keys.choices import Choice
 from rollview.keys.decided import Decided, decided

@@ -19,9 +19,6 @@ from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, ref, rename
 from rollview.plan.nodes import Column, Node, show
 
-#: More hidden columns than this cost more than to compare whole rows.
-MOST = 6
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -60,8 +57,7 @@ def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> D
     facts = facts_of(below)
     if facts.key is None:
         richer = carrying(below)
-        more = facts_of(richer).key
-        if more is not None and len(more - below.names) <= MOST:
+        if facts_of(richer).key is not None:
             below, facts = richer, facts_of(richer)
     known = facts.closure(given)
     if facts.key is None:
@@ -74,7 +70,11 @@ def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> D
 
 def said(value: Expr, below: Node) -> str:
     """An expression over an input's columns as its user wrote it, or nearly."""
-    return show(rename(value, {column.name: column.label for column in below.columns}))
+    shown = rename(value, {column.name: column.label for column in below.columns})
+    order = shown.args.get("order")
+    if order is not None and not order.expressions:
+        shown.set("order", None)
+    return show(shown)
 
 
 def _unordered(kind: exp.DataType) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rollview.keys.carried import carrying
-from rollview.keys.choices import MOST
 from rollview.keys.decided import decided
 from rollview.keys.facts import facts_of
 from rollview.plan.nodes import Aggregate, Limit, Node, Project, Window, exactly
+
+#: More hidden columns than this cost more than to compare whole rows.
+MOST = 6
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,4 @@ def _is_whole(spec: Expr | None, terms: list[Expr]) -> bool:
 
 
 def _whole_partition() -> Expr:
-    return exp.WindowSpec(
-        kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="UNBOUNDED", end_side="FOLLOWING"
-    )
+    return exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="UNBOUNDED", end_side="FOLLOWING")

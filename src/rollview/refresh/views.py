@@ -71,8 +71,8 @@ class Helper:
 @dataclass(frozen=True)
 class View:
     """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
-    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart, ``not_null``
-    those that are never NULL;
+    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart,
+    ``not_null`` those that are never NULL;
     ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
     view is, if it is one."""
@@ -133,7 +133,8 @@ class View:
         }
         fields["helpers"] = tuple(Helper(**h | {"tables": tuple(h["tables"])}) for h in fields.get("helpers", ()))
         layout = {k: _tuples(v) for k, v in fields["layout"].items()}
-        return View(**fields | {n: tuple(fields.get(n, ())) for n in ("key", "not_null")} | {"layout": Layout(**layout)})
+        names = {name: tuple(fields.get(name, ())) for name in ("key", "not_null")}
+        return View(**fields | names | {"layout": Layout(**layout)})
 
 
 def _tuples(value: Any) -> Any:
