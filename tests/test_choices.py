@@ -130,7 +130,7 @@ def test_creation_refresh_and_recomputation_make_one_choice() -> None:
     for name, sql in views.items():
         rv.sql(f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY INCREMENTAL AS {sql}")
         assert rv.verify(name).ok, sql
-    for turn in range(6):
+    for turn in range(4):
         for statement in changes(rng, turn):
             rv.sql(statement)
         for name, sql in views.items():
@@ -138,7 +138,7 @@ def test_creation_refresh_and_recomputation_make_one_choice() -> None:
             shown, check = rows(rv.table(name)), rv.verify(name)
             assert check.ok, (sql, turn, check)
             assert not check.choices or sql in OPEN, sql
-            if turn % 3 == 2:
+            if turn == 3:
                 rv.refresh(name, full=True)
                 assert rows(rv.table(name)) == shown, (sql, turn)
                 rv.create("w", sql, or_replace=True)
@@ -245,10 +245,10 @@ def test_the_command_line_says_that_the_key_decided(monkeypatch: pytest.MonkeyPa
     [
         ("first(x)", "MIN_BY(`x`, STRUCT(`id`))", 'FIRST("x" ORDER BY "id" NULLS FIRST)'),
         ("last(x, true)", "MAX_BY(`x`, CASE WHEN NOT `x` IS NULL THEN STRUCT(`id`) END)", 'LAST("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE NOT "x" IS NULL)'),
-        ("max_by(d, x)", "MAX_BY(`d`, CASE WHEN NOT (`x`) IS NULL THEN STRUCT(`x`, `id`) END)", 'ARG_MAX("d", "x" ORDER BY "id" DESC)'),
+        ("max_by(d, x)", "MAX_BY(`d`, CASE WHEN NOT `x` IS NULL THEN STRUCT(`x`, `id`) END)", 'ARG_MAX("d", "x" ORDER BY "id" DESC)'),
         ("collect_set(x)", "SORT_ARRAY(COLLECT_SET(`x`))", 'ARRAY_AGG(DISTINCT "x" ORDER BY "x" NULLS FIRST) FILTER(WHERE'),
         ("mode(x)", "MODE(`x`, TRUE)", 'MODE("x" ORDER BY "x"'),
-        ("collect_list(x) FILTER (WHERE d > 1)", "TRANSFORM(SORT_ARRAY(COLLECT_LIST(CASE WHEN `d` > 1 AND (NOT (`x`) IS NULL) THEN NAMED_STRUCT('o', STRUCT(`id`), 'v', `x`) END)), e -> e.v)",
+        ("collect_list(x) FILTER (WHERE d > 1)", "TRANSFORM(SORT_ARRAY(COLLECT_LIST(CASE WHEN (`d` > 1) AND (NOT `x` IS NULL) THEN NAMED_STRUCT('o', STRUCT(`id`), 'v', `x`) END)), e -> e.v)",
          'ARRAY_AGG("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE "d" > 1 AND'),
         ("listagg(x, ',')", "LISTAGG(`x`, ',') WITHIN GROUP (ORDER BY `id`)", """LISTAGG("x", ',' ORDER BY "id" NULLS FIRST)"""),
     ],

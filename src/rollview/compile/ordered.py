@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.plan.expressions import Expr, conjunction
+from rollview.plan.expressions import Expr, conjunction, grouped
 
 _ORDERED = (exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.GroupConcat)
 
@@ -143,7 +143,7 @@ def _where(value: Expr, conditions: Sequence[Expr]) -> Expr:
 
 
 def _known(value: Expr) -> Expr:
-    return exp.Not(this=exp.Is(this=exp.Paren(this=value.copy()), expression=exp.null()))
+    return exp.Not(this=exp.Is(this=grouped(value.copy()), expression=exp.null()))
 
 
 def _called(name: str, *values: Expr) -> exp.Anonymous:

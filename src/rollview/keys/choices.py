@@ -45,8 +45,16 @@ class Deciding:
         """The columns as terms of an ORDER BY, each ascending with NULL first."""
         return [exp.Ordered(this=ref(column.name), nulls_first=True) for column in self.columns]
 
+    @property
+    def any_order(self) -> list[Expr]:
+        """A term where nothing is left to decide, and an order has to be there."""
+        ordered = [column for column in self.input.columns if not _unordered(column.type)]
+        return [exp.Ordered(this=ref(column.name), nulls_first=True) for column in ordered[:1]]
+
     def choice(self, what: str, kind: str) -> Choice:
         """A choice that these columns decide; ``kind`` says what they put in order."""
+        if not self.columns:
+            return Choice(what, "not decided: these values have no order")
         by = ", ".join(column.label for column in self.columns)
         return Choice(what, f"{kind} by the key: {by}" if self.key else f"{kind} by all columns: {by}")
 

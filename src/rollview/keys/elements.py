@@ -74,7 +74,7 @@ def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tup
     if found is None:
         return None
     if not row.columns:
-        return value, row, Choice(what, "not decided: these values have no order")
+        return value, row, row.choice(what, "rows")
     kind = "elements" if isinstance(called, exp.ArrayAgg | exp.GroupConcat) else "rows"
     return found, row, row.choice(what, "ties" if isinstance(called, exp.ArgMax | exp.ArgMin) else kind)
 

@@ -37,9 +37,13 @@ def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
         return node.input
     given = [term.value.name for term in node.order if isinstance(term.value, exp.Column)]
     row = deciding(node.input, given)
-    if not row.columns:
-        return node
     what = f"LIMIT {node.count}" if node.count is not None else f"OFFSET {node.offset}"
+    if not row.columns:
+        if node.order:
+            return node
+        if not row.any_order:
+            choices.append(row.choice(what, "the first rows"))
+        return replace(node, order=tuple(Ordering(term.this) for term in row.any_order))
     choices.append(row.choice(what, "ties" if node.order else "the first rows"))
     more = (Ordering(ref(column.name)) for column in row.columns)
     return exactly(replace(node, input=row.input, order=(*node.order, *more)), node.columns)
@@ -113,8 +117,8 @@ class _Orders:
         more = row.terms
         if more:
             self._tell(window, row, "ties" if terms else "rows")
-        elif not terms:  # a partition has one row at most: any order will do
-            more = [exp.Ordered(this=ref(column.name), nulls_first=True) for column in self.input.columns[:1]]
+        elif not terms:
+            more = row.any_order
         if not more:
             return window
         changed = window.copy()
