@@ -324,3 +324,15 @@ def test_spark_collects_numbers_and_limits_as_the_key_decides(opened: Callable[.
     assert rows(rv.table("w")) == sorted(numbered, key=repr)
     assert rv.verify("a").ok
     assert rv.verify("w").ok
+
+
+def test_what_cannot_be_followed_makes_the_same_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view whose state its store cannot hold is recomputed at every refresh, by its plan and not by its text."""
+    rv = filled()
+    monkeypatch.setattr("rollview.refresh.defining._holds", lambda *_: False)
+    rv.create("v", "SELECT id, row_number() OVER (PARTITION BY g ORDER BY x) AS n FROM t")
+    rv.sql("DELETE FROM t WHERE id = 7")
+    assert rv.refresh("v").reason == "not_stored"
+    decided = "SELECT id, row_number() OVER (PARTITION BY g ORDER BY x, id) AS n FROM t"
+    assert rows(rv.table("v")) == rows(rv.sql(decided))
+    assert rv.verify("v").ok

@@ -160,6 +160,8 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             return replace(view, layout=layout, always_full=reason, fingerprint=compiled.fingerprint), rows
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
+    if (chosen := with_choices_made(catalog, view, vector)) is not None:
+        frame = chosen[0]
     names = [f"c{i}" for i in range(len(view.columns))]
     picked = ", ".join(
         f"{engine.quoted(n)} AS {engine.quoted(c.name)}" for n, c in zip(names, view.columns, strict=True)
@@ -186,8 +188,15 @@ def with_choices_made(
     compiled, _ = compiled_plan(replace(view, helpers=()))
     if compiled is None or not compiled.choices:
         return None
+    engine = catalog.engine
     frames = {table: base_rows(catalog, view.bases[table], vector[table].version) for table in view.tables}
-    rows = catalog.engine.select(compiled.plan, frames, [column.name for column in view.columns])
+    try:
+        rows = engine.select(compiled.plan, frames, [column.name for column in view.columns])
+        kinds = [kind for _, kind in engine.columns(rows)]
+    except Exception:  # as in _with_state: the engine does not take the compiled query
+        return None
+    if engine.exact and kinds != [column.type for column in view.columns]:
+        return None
     return rows, compiled.choices
 
 

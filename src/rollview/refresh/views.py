@@ -127,7 +127,7 @@ class View:
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
         fields["bases"] = {
             table: BaseTable(
-                base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]), _tuples(base.get("not_null", []))
+                base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]), _tuples(base.get("not_null"))
             )
             for table, base in fields["bases"].items()
         }
