@@ -74,6 +74,8 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         "  plan",
         *(f"    {line}" for line in compiled.shown().splitlines()),
         f"  key\n    {told}{hidden}",
+        *(["  choices that the query leaves open"] if compiled.choices else []),
+        *(f"    {choice}" for choice in compiled.choices),
         "  compiled",
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]

@@ -156,13 +156,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verification:
-    """A view compared with its query run from scratch. The samples hold a few of the differing rows."""
+    """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
+    those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
+    view is compared with the query whose choices are made as the view makes them."""
 
     view: str
     missing: int
     extra: int
     missing_sample: tuple[dict[str, Any], ...] = ()
     extra_sample: tuple[dict[str, Any], ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -192,7 +192,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         return "table_replaced"
     if view.always_full is not None:
         return view.always_full
-    if any(base_of(catalog, table).key != base.key for table, base in view.bases.items()):
+    if any(_key(base_of(catalog, table)) != _key(base) for table, base in view.bases.items()):
         return "key_changed"
     state = compiled_view(catalog, view).state
     if state is None or (state.columns, state.on, state.show) != (
@@ -207,6 +207,10 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
 def _replaced(before: Reflected, target: Mapping[str, Identity]) -> bool:
     """Whether a base table is another one than when the view was refreshed last."""
     return any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items())
+
+
+def _key(base: BaseTable) -> tuple[object, ...]:
+    return base.key, base.not_null
 
 
 def _recomputed(
