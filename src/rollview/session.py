@@ -122,8 +122,13 @@ class Rollview:
             raise UserError("There is no statement in this text")
         for statement in statements[:-1]:
             self._run(statement)
-        shown: DataFrame = self.engine.output(self._run(statements[-1]))
+        frame = self._run(statements[-1])
+        with self.engine.errors(statements[-1], self._known):
+            shown: DataFrame = self.engine.output(frame)
         return shown
+
+    def _known(self) -> list[str]:
+        return [*self.tables(), *self.catalog.names()]
 
     def _run(self, sql: str) -> Frame:
         if (about_view := parse_view_statement(sql)) is not None:
@@ -131,7 +136,7 @@ class Rollview:
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
             return self.engine.small([[name] for name in self.tables()], "name STRING")
-        with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
+        with self.engine.errors(sql, self._known):
             if about_table is not None:
                 self._check_target(about_table, sql)
             problems = {} if self.store.has_catalog else self._name_relations(SqlTokens.of(sql).words())

@@ -115,6 +115,10 @@ def _is_too_large(said: str) -> bool:
     return any(text in said for text in _TOO_LARGE)
 
 
+#: How the columns begin that rollview adds to a table's own where it edits one.
+_OWN = "__rv_"
+
+
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
     """Spark's error as ours: what, where in ``sql``, and what may have been meant."""
     condition = error.getCondition() or ""
@@ -133,6 +137,7 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
         name = ".".join(parse_name(shown))
         offers = parameters.get("proposal", "")
         columns = [parse_name(offer.strip())[-1] for offer in offers.split(",")] if offers else []
+        columns = [column for column in columns if not column.startswith(_OWN)]
         hint = nearest(name.split(".")[-1], columns)
         return ColumnNotFound(
             f"There is no column named {shown}",

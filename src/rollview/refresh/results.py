@@ -53,11 +53,14 @@ class RefreshResult:
     rows_read: int
     rows_written: int
     seconds: float
+    part: str = ""
 
     @property
     def explanation(self) -> str:
-        """The reason, or what the strategy does, as a sentence."""
-        return REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
+        """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
+        if not self.reason:
+            return STRATEGIES[self.strategy]
+        return REASONS[self.reason] + (f": {self.part}" if self.part else "")
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from rollview.parse.names import quote
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
-from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, not_understood, write_whole
 from rollview.refresh.helping import drop_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
@@ -77,7 +77,8 @@ def refresh_view(
             read = done.read + sum(result.rows_read for result in helped)
             written = done.written + sum(result.rows_written for result in helped)
             strategy, reason = _strategy_of_all(done, helped)
-            return RefreshResult(name, strategy, reason, was, now, read, written, seconds)
+            part = not_understood(view) if reason == "not_compiled" else None
+            return RefreshResult(name, strategy, reason, was, now, read, written, seconds, part.what if part else "")
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",

@@ -5,17 +5,28 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.engine.duck import DuckFrame, translated
-from rollview.errors import Unsupported
+from rollview.errors import Place, Unsupported
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
+from rollview.parse.tokens import SqlTokens
 from rollview.store.duck.reading import quoted
 from rollview.store.duck.writing import DuckWriting
 from rollview.store.protocol import Commit
+
+#: How statements begin that change nothing, and settings.
+_ASKING = {"SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "SET"}
 
 
 class DuckStore(DuckWriting):
     """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
 
     def pass_on(self, sql: str) -> DuckFrame:
+        verb = next(iter(SqlTokens.of(sql).tokens))
+        if verb.text.upper() not in _ASKING:
+            raise Unsupported(
+                f"The DuckDB store has no {verb.text.upper()}",
+                where=Place(sql, verb.start, verb.stop),
+                todo="it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE",
+            )
         return DuckFrame(translated(sql))
 
     def run(self, statement: TableStatement, sql: str) -> DuckFrame:
