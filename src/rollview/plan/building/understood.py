@@ -74,7 +74,7 @@ STAR = _opening(exp.Star, except_=ANY)
 COLUMN = _opening(exp.Column, this=ANY, table=ANY, db=ANY, catalog=ANY)
 EXISTS = _opening(exp.Exists, this=ANY)
 IN = _opening(exp.In, this=ANY, query=ANY)
-GENERATOR = _opening(exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, this=ANY)
+GENERATOR = _opening(exp.Explode, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, this=ANY)
 STACK = _opening(exp.Stack, this=ANY, expressions=ANY)
 
 #: Clauses: they are opened together with what they belong to.
