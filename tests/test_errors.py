@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
 
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import local
@@ -84,7 +89,7 @@ What to do: use a name without dots, or quote it as one name: `a.b.c`""",
     "CREATE MATERIALIZED VIEW w AS SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id": """\
 Two columns of the view are named id
    1 | SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id
-     |          ^^
+     |              ^^^^
 Why: names are compared without regard to case
 What to do: give one of them another name: … AS other_name""",
     "CREATE MATERIALIZED VIEW w AS DELETE FROM people": """\
@@ -307,3 +312,38 @@ def test_a_version_of_a_view_is_said_of_the_view_in_every_store(rv_each: Rollvie
         rv_each.table("v", 99).collect()
     assert "Version 99 of v is no longer there" in str(caught.value)
     assert "__rollview__" not in str(caught.value)
+
+
+class _Listed(logging.Handler):
+    def __init__(self, records: list[logging.LogRecord]) -> None:
+        super().__init__()
+        self.records = records
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_pyspark_logs_nothing_beside_an_error_of_rollview(
+    opened: Callable[..., Rollview], remote: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As with a Connect session of the user's own: one that rollview did not start."""
+    rv = opened("embedded", "connect")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    level, records = logger.level, list[logging.LogRecord]()
+    handler = _Listed(records)
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING)
+    try:
+        rv.sql("CREATE TABLE t (id INT, name STRING); INSERT INTO t VALUES (1, 'a')")
+        capfd.readouterr()
+        for sql in ("SELECT nope FROM t", "DELETE FROM t WHERE id / 0 > 1", "UPDATE t SET name = fle"):
+            with pytest.raises(RollviewError):
+                rv.sql(sql)
+        assert records == []
+        assert "JVM stacktrace" not in capfd.readouterr().err
+        with pytest.raises(PySparkException):
+            remote.sql("SELECT nope").collect()
+        assert len(records) == 1
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)

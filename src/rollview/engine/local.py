@@ -16,6 +16,7 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 
 import pyspark
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from rollview.errors import JavaMissing, UserError
@@ -68,7 +69,7 @@ def local_session(*, delta: bool = False) -> SparkSession:
 def start_session(settings: Mapping[str, str]) -> SparkSession:
     """Starts Spark in this process, with these settings over the usual ones."""
     require_java()
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:

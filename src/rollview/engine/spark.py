@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from rollview.compile.printing import print_plan
 from rollview.compile.state import STATE
+from rollview.engine.logs import silence
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
 from rollview.errors import (
     ColumnNotFound,
@@ -225,6 +226,7 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        silence()
 
     def select(self, plan: Node, frames: Mapping[str, DataFrame], labels: Sequence[str] | None = None) -> DataFrame:
         slots: dict[str, str] = {}
