@@ -179,11 +179,12 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
     if match := re.search(r'Referenced column "([^\n]+)" (?:was )?not found', said):
         offered = re.search(r"Candidate bindings: (.*)", said)
         columns = re.findall(r'"(?:[^"]+\.)?([^".]+)"', offered[1]) if offered else []
+        columns = [column for column in columns if not column.startswith("__")]
         return ColumnNotFound(
             f"There is no column named {match[1]}", where=Place.find(sql, match[1]), todo=nearest(match[1], columns)
         )
     kind = SqlSyntaxError if isinstance(error, duckdb.ParserException) else SqlError
-    return kind("DuckDB refuses this statement", why=said.split("\n")[0])
+    return kind("DuckDB refuses this statement", why=said.split("\n")[0].replace("__rid BIGINT, ", ""))
 
 
 def translated(text: str) -> str:

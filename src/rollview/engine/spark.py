@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rollview.compile.printing import print_plan
 from rollview.compile.state import STATE
-from rollview.engine.logs import silence
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
 from rollview.errors import (
     ColumnNotFound,
@@ -28,6 +28,7 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
+from rollview.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
@@ -226,7 +227,7 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        silence()
+        silence(*map(PySparkLogger.getLogger, ("SQLQueryContextLogger", "DataFrameQueryContextLogger")))
 
     def select(self, plan: Node, frames: Mapping[str, DataFrame], labels: Sequence[str] | None = None) -> DataFrame:
         slots: dict[str, str] = {}
