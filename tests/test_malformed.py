@@ -13,6 +13,7 @@ from odd_statements import statement
 from rollview import Rollview, RollviewError, connect
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.parse.names import quote
+from rollview.refresh.views import View
 from rollview.store.protocol import Identity
 
 _SPARE = (
@@ -40,12 +41,12 @@ class Seen:
     """What a warehouse holds: every table, those of views among them, at its version, and the views' definitions."""
 
     tables: dict[str, Identity]
-    views: dict[str, str]
+    views: dict[str, View]
 
     @staticmethod
     def of(rv: Rollview) -> Seen:
         tables = {table: rv.store.identity(table) for table in rv.store.tables()}
-        return Seen(tables, {view.name: rv.catalog.get(view.name).to_json() for view in rv.views()})
+        return Seen(tables, {view.name: view for view in rv.catalog.all()})
 
 
 def prepared() -> Rollview:
@@ -80,7 +81,7 @@ def check(rv: Rollview, sql: str, before: Seen, what: str) -> None:
             assert Seen.of(rv) == before, f"{what}\nfailed and changed something: {said}"
 
 
-def swept(rv: Rollview, first: Seen, sql: str) -> Rollview:
+def swept(rv: Rollview, first: Seen, sql: str) -> tuple[Rollview, Seen]:
     """The warehouse without what a statement has made; a new one if what was there at first is gone or another."""
     for view in rv.views():
         if view.name not in first.views:
@@ -91,7 +92,10 @@ def swept(rv: Rollview, first: Seen, sql: str) -> Rollview:
     now = Seen.of(rv)
     same = now.views == first.views and now.tables.keys() == first.tables.keys()
     replaced = any(rv.store.last_commit(table).operation == "REPLACE" for table in now.tables)
-    return rv if same and not replaced else prepared()
+    if same and not replaced:
+        return rv, first
+    fresh = prepared()
+    return fresh, Seen.of(fresh)
 
 
 @pytest.mark.parametrize("first", range(0, 2000, 500))
@@ -103,7 +107,7 @@ def test_nothing_is_half_done_on_duckdb(first: int) -> None:
         sql = statement(seed)
         check(rv, sql, before, f"seed {seed}: {sql!r}")
         if Seen.of(rv) != before:
-            rv = swept(rv, at_first, sql)
+            rv, at_first = swept(rv, at_first, sql)
             before, rows = Seen.of(rv), contents(rv)
         if seed % 100 == 99:
             assert contents(rv) == rows

@@ -1,8 +1,8 @@
 """What libraries log on their own.
 
 PySpark writes each error of a statement to stderr, with Java's stack, when it makes the exception; sqlglot warns of
-what it cannot read or print. What rollview has to say about these, it says itself. So what rollview calls is not logged,
-and what the user calls, on the same session, too, is logged as ever.
+what it cannot read or print. What rollview has to say about these, it says itself. So what rollview calls is not
+logged, and what the user calls, on the same session, too, is logged as ever.
 """
 
 from __future__ import annotations
