@@ -222,7 +222,6 @@ def _random_round_trips(first: int, last: int) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT * FROM customers TABLESAMPLE (10 PERCENT)",
         "SELECT order_id FROM orders DISTRIBUTE BY order_id",
         "SELECT o.order_id FROM orders o LEFT JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
     ],

@@ -113,10 +113,10 @@ def _array(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
 
 def inner_generator(generator: Expr) -> Expr:
     """The generator without OUTER, which LATERAL VIEW says itself."""
+    if isinstance(generator, exp.PosexplodeOuter):  # which the library takes for an ExplodeOuter, too
+        return exp.Posexplode(this=generator.this.copy())
     if isinstance(generator, exp.ExplodeOuter):
         return exp.Explode(this=generator.this.copy())
-    if isinstance(generator, exp.PosexplodeOuter):
-        return exp.Posexplode(this=generator.this.copy())
     return generator.copy()
 
 

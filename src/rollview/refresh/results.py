@@ -61,11 +61,14 @@ class RefreshResult:
     rows_written: int
     seconds: float
     stale: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def explanation(self) -> str:
-        """The reason, or what the strategy does, as a sentence."""
+        """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
         told = REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
+        if self.part:
+            told = f"{told}: {self.part}"
         return f"{told}; {are_behind(self.stale)}" if self.stale else told
 
 
