@@ -1,5 +1,49 @@
 -- Queries of our own in the shapes of TPC-DS's, in Spark SQL. Constants suit the rows of data.py.
 
+-- query: q01 -- customers who return more than the stores' usual customer: a CTE and its correlated average
+WITH returned AS (
+  SELECT sr_customer_sk AS customer, sr_store_sk AS store, SUM(sr_return_amt) AS amount
+  FROM store_returns, date_dim
+  WHERE sr_returned_date_sk = d_date_sk AND d_year IN (2000, 2001)
+  GROUP BY sr_customer_sk, sr_store_sk
+)
+SELECT c_customer_id
+FROM returned r, store, customer
+WHERE r.amount > (SELECT AVG(amount) * 1.1 FROM returned other WHERE r.store = other.store)
+  AND s_store_sk = r.store AND s_state IN ('GA', 'OH') AND r.customer = c_customer_sk
+ORDER BY c_customer_id
+LIMIT 100;
+
+-- query: q02 -- sales of the days of a week, beside those of 53 weeks later
+WITH sold AS (
+  SELECT day_sk, price
+  FROM (SELECT ws_sold_date_sk AS day_sk, ws_ext_sales_price AS price FROM web_sales
+        UNION ALL SELECT cs_sold_date_sk, cs_ext_sales_price FROM catalog_sales) both_channels
+), weekly AS (
+  SELECT d_week_seq AS week,
+         SUM(CASE WHEN d_day_name = 'Sunday' THEN price END) AS sun, SUM(CASE WHEN d_day_name = 'Monday' THEN price END) AS mon,
+         SUM(CASE WHEN d_day_name = 'Tuesday' THEN price END) AS tue, SUM(CASE WHEN d_day_name = 'Wednesday' THEN price END) AS wed,
+         SUM(CASE WHEN d_day_name = 'Thursday' THEN price END) AS thu, SUM(CASE WHEN d_day_name = 'Friday' THEN price END) AS fri,
+         SUM(CASE WHEN d_day_name = 'Saturday' THEN price END) AS sat
+  FROM sold, date_dim
+  WHERE d_date_sk = day_sk
+  GROUP BY d_week_seq
+)
+SELECT y.week, ROUND(y.sun / z.sun, 2) AS r_sun, ROUND(y.mon / z.mon, 2) AS r_mon, ROUND(y.tue / z.tue, 2) AS r_tue,
+       ROUND(y.wed / z.wed, 2) AS r_wed, ROUND(y.thu / z.thu, 2) AS r_thu, ROUND(y.fri / z.fri, 2) AS r_fri, ROUND(y.sat / z.sat, 2) AS r_sat
+FROM (SELECT weekly.week AS week, sun, mon, tue, wed, thu, fri, sat FROM weekly, date_dim WHERE d_week_seq = weekly.week AND d_year = 1999) y,
+     (SELECT weekly.week AS week, sun, mon, tue, wed, thu, fri, sat FROM weekly, date_dim WHERE d_week_seq = weekly.week AND d_year = 2000) z
+WHERE y.week = z.week - 53
+ORDER BY y.week;
+
+-- query: q03 -- a maker's brands in Novembers
+SELECT d.d_year, i_brand_id AS brand_id, i_brand AS brand, SUM(ss_ext_sales_price) AS sum_agg
+FROM date_dim d, store_sales, item
+WHERE d.d_date_sk = store_sales.ss_sold_date_sk AND store_sales.ss_item_sk = item.i_item_sk AND item.i_manufact_id IN (2, 3) AND d.d_moy IN (2, 11)
+GROUP BY d.d_year, item.i_brand, item.i_brand_id
+ORDER BY d.d_year, sum_agg DESC, brand_id
+LIMIT 5;
+
 -- query: q04 -- customers whose catalog sales grew faster than their store and web sales: one CTE of three channels, read six times
 WITH yearly AS (
   SELECT c_customer_id AS id, c_first_name AS first_name, c_last_name AS last_name, c_preferred_cust_flag AS flag,
@@ -30,6 +74,80 @@ WHERE s2.id = s1.id AND c1.id = s1.id AND c2.id = s1.id AND w1.id = s1.id AND w2
 ORDER BY s2.id, s2.first_name, s2.last_name, s2.flag
 LIMIT 100;
 
+-- query: q05 -- profit and loss of three channels, each a union of sales and returns, rolled up
+WITH stores AS (
+  SELECT s_store_id, SUM(price) AS sales, SUM(profit) AS profit, SUM(back) AS back, SUM(loss) AS loss
+  FROM (SELECT ss_store_sk AS place, ss_sold_date_sk AS day_sk, ss_ext_sales_price AS price, ss_net_profit AS profit,
+               CAST(0 AS DECIMAL(7,2)) AS back, CAST(0 AS DECIMAL(7,2)) AS loss
+        FROM store_sales
+        UNION ALL
+        SELECT sr_store_sk, sr_returned_date_sk, CAST(0 AS DECIMAL(7,2)), CAST(0 AS DECIMAL(7,2)), sr_return_amt, sr_net_loss FROM store_returns) moved,
+       date_dim, store
+  WHERE day_sk = d_date_sk AND d_date BETWEEN CAST('2000-02-01' AS DATE) AND (CAST('2000-02-01' AS DATE) + INTERVAL 14 DAYS) AND place = s_store_sk
+  GROUP BY s_store_id
+), pages AS (
+  SELECT cp_catalog_page_id, SUM(price) AS sales, SUM(profit) AS profit, SUM(back) AS back, SUM(loss) AS loss
+  FROM (SELECT cs_catalog_page_sk AS place, cs_sold_date_sk AS day_sk, cs_ext_sales_price AS price, cs_net_profit AS profit,
+               CAST(0 AS DECIMAL(7,2)) AS back, CAST(0 AS DECIMAL(7,2)) AS loss
+        FROM catalog_sales
+        UNION ALL
+        SELECT cr_catalog_page_sk, cr_returned_date_sk, CAST(0 AS DECIMAL(7,2)), CAST(0 AS DECIMAL(7,2)), cr_return_amount, cr_net_loss FROM catalog_returns) moved,
+       date_dim, catalog_page
+  WHERE day_sk = d_date_sk AND d_date BETWEEN CAST('2000-02-01' AS DATE) AND (CAST('2000-02-01' AS DATE) + INTERVAL 14 DAYS) AND place = cp_catalog_page_sk
+  GROUP BY cp_catalog_page_id
+), sites AS (
+  SELECT web_site_id, SUM(price) AS sales, SUM(profit) AS profit, SUM(back) AS back, SUM(loss) AS loss
+  FROM (SELECT ws_web_site_sk AS place, ws_sold_date_sk AS day_sk, ws_ext_sales_price AS price, ws_net_profit AS profit,
+               CAST(0 AS DECIMAL(7,2)) AS back, CAST(0 AS DECIMAL(7,2)) AS loss
+        FROM web_sales
+        UNION ALL
+        SELECT ws_web_site_sk, wr_returned_date_sk, CAST(0 AS DECIMAL(7,2)), CAST(0 AS DECIMAL(7,2)), wr_return_amt, wr_net_loss
+        FROM web_returns LEFT OUTER JOIN web_sales ON wr_item_sk = ws_item_sk AND wr_order_number = ws_order_number) moved,
+       date_dim, web_site
+  WHERE day_sk = d_date_sk AND d_date BETWEEN CAST('2000-02-01' AS DATE) AND (CAST('2000-02-01' AS DATE) + INTERVAL 14 DAYS) AND place = web_site_sk
+  GROUP BY web_site_id
+)
+SELECT channel, id, SUM(sales) AS sales, SUM(back) AS back, SUM(profit) AS profit
+FROM (SELECT 'store channel' AS channel, CONCAT('store', s_store_id) AS id, sales, back, (profit - loss) AS profit FROM stores
+      UNION ALL SELECT 'catalog channel', CONCAT('catalog_page', cp_catalog_page_id), sales, back, (profit - loss) FROM pages
+      UNION ALL SELECT 'web channel', CONCAT('web_site', web_site_id), sales, back, (profit - loss) FROM sites) x
+GROUP BY ROLLUP (channel, id)
+ORDER BY channel, id
+LIMIT 100;
+
+-- query: q06 -- states whose customers bought what is dear in its category: a scalar and a correlated subquery
+SELECT a.ca_state AS state, COUNT(*) AS cnt
+FROM customer_address a, customer c, store_sales s, date_dim d, item i
+WHERE a.ca_address_sk = c.c_current_addr_sk AND c.c_customer_sk = s.ss_customer_sk AND s.ss_sold_date_sk = d.d_date_sk AND s.ss_item_sk = i.i_item_sk
+  AND d.d_month_seq = (SELECT DISTINCT d_month_seq FROM date_dim WHERE d_year = 2000 AND d_moy = 2)
+  AND i.i_current_price > 1.1 * (SELECT AVG(j.i_current_price) FROM item j WHERE j.i_category = i.i_category)
+GROUP BY a.ca_state
+HAVING COUNT(*) >= 1
+ORDER BY cnt, a.ca_state
+LIMIT 100;
+
+-- query: q07 -- averages by item for one kind of customer outside two kinds of promotion
+SELECT i_item_id, AVG(ss_quantity) AS agg1, AVG(ss_list_price) AS agg2, AVG(ss_coupon_amt) AS agg3, AVG(ss_sales_price) AS agg4
+FROM store_sales, customer_demographics, date_dim, item, promotion
+WHERE ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk AND ss_cdemo_sk = cd_demo_sk AND ss_promo_sk = p_promo_sk
+  AND cd_gender = 'M' AND cd_marital_status IN ('M', 'D') AND (p_channel_email = 'N' OR p_channel_event = 'N') AND d_year = 2000
+GROUP BY i_item_id
+ORDER BY i_item_id
+LIMIT 100;
+
+-- query: q08 -- stores near areas of preferred customers: INTERSECT in a FROM, HAVING inside
+SELECT s_store_name, SUM(ss_net_profit) AS profit
+FROM store_sales, date_dim, store,
+     (SELECT zip FROM (SELECT SUBSTR(ca_zip, 1, 5) AS zip FROM customer_address WHERE SUBSTR(ca_zip, 1, 5) IN ('24128', '24536', '85669', '99999', '10001')
+                       INTERSECT
+                       SELECT zip FROM (SELECT SUBSTR(ca_zip, 1, 5) AS zip, COUNT(*) AS cnt FROM customer_address, customer
+                                        WHERE ca_address_sk = c_current_addr_sk AND c_preferred_cust_flag = 'Y'
+                                        GROUP BY ca_zip HAVING COUNT(*) > 0) preferred) listed) near
+WHERE ss_store_sk = s_store_sk AND ss_sold_date_sk = d_date_sk AND d_qoy = 1 AND d_year = 2000 AND SUBSTR(s_zip, 1, 2) = SUBSTR(near.zip, 1, 2)
+GROUP BY s_store_name
+ORDER BY s_store_name
+LIMIT 100;
+
 -- query: q09 -- a CASE over fifteen scalar subqueries
 SELECT
   CASE WHEN (SELECT COUNT(*) FROM store_sales WHERE ss_quantity BETWEEN 1 AND 8) > 12
@@ -49,6 +167,59 @@ SELECT
        ELSE (SELECT AVG(ss_net_paid) FROM store_sales WHERE ss_quantity BETWEEN 33 AND 40) END AS last_fifth
 FROM reason
 WHERE r_reason_sk = 1;
+
+-- query: q10 -- customers counted by their demographics, who bought in a store and (on the web or by catalog)
+SELECT cd_gender, cd_marital_status, cd_education_status, COUNT(*) AS cnt1, cd_purchase_estimate, COUNT(*) AS cnt2, cd_credit_rating, COUNT(*) AS cnt3,
+       cd_dep_count, COUNT(*) AS cnt4, cd_dep_employed_count, COUNT(*) AS cnt5, cd_dep_college_count, COUNT(*) AS cnt6
+FROM customer c, customer_address ca, customer_demographics
+WHERE c.c_current_addr_sk = ca.ca_address_sk AND ca_county IN ('Walker County', 'Daviess County') AND cd_demo_sk = c.c_current_cdemo_sk
+  AND EXISTS (SELECT * FROM store_sales, date_dim WHERE c.c_customer_sk = ss_customer_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2000 AND d_moy BETWEEN 1 AND 4)
+  AND (EXISTS (SELECT * FROM web_sales, date_dim WHERE c.c_customer_sk = ws_bill_customer_sk AND ws_sold_date_sk = d_date_sk AND d_year = 2000 AND d_moy BETWEEN 1 AND 4)
+       OR EXISTS (SELECT * FROM catalog_sales, date_dim WHERE c.c_customer_sk = cs_ship_customer_sk AND cs_sold_date_sk = d_date_sk AND d_year = 2000 AND d_moy BETWEEN 1 AND 4))
+GROUP BY cd_gender, cd_marital_status, cd_education_status, cd_purchase_estimate, cd_credit_rating, cd_dep_count, cd_dep_employed_count, cd_dep_college_count
+ORDER BY cd_gender, cd_marital_status, cd_education_status, cd_purchase_estimate, cd_credit_rating, cd_dep_count, cd_dep_employed_count, cd_dep_college_count
+LIMIT 100;
+
+-- query: q11 -- customers whose web sales grew faster than their store sales: one CTE of two channels, read four times
+WITH yearly AS (
+  SELECT c_customer_id AS id, c_first_name AS first_name, c_last_name AS last_name, c_preferred_cust_flag AS flag, c_birth_country AS country,
+         d_year AS year, SUM(ss_ext_list_price - ss_ext_discount_amt) AS total, 's' AS channel
+  FROM customer, store_sales, date_dim
+  WHERE c_customer_sk = ss_customer_sk AND ss_sold_date_sk = d_date_sk
+  GROUP BY c_customer_id, c_first_name, c_last_name, c_preferred_cust_flag, c_birth_country, d_year
+  UNION ALL
+  SELECT c_customer_id, c_first_name, c_last_name, c_preferred_cust_flag, c_birth_country, d_year, SUM(ws_ext_list_price - ws_ext_discount_amt), 'w'
+  FROM customer, web_sales, date_dim
+  WHERE c_customer_sk = ws_bill_customer_sk AND ws_sold_date_sk = d_date_sk
+  GROUP BY c_customer_id, c_first_name, c_last_name, c_preferred_cust_flag, c_birth_country, d_year
+)
+SELECT s2.id, s2.first_name, s2.last_name, s2.flag
+FROM yearly s1, yearly s2, yearly w1, yearly w2
+WHERE s2.id = s1.id AND s1.id = w2.id AND s1.id = w1.id AND s1.channel = 's' AND w1.channel = 'w' AND s2.channel = 's' AND w2.channel = 'w'
+  AND s1.year = 2000 AND s2.year = 2001 AND w1.year = 2000 AND w2.year = 2001 AND s1.total > 0 AND w1.total > 0
+  AND CASE WHEN w1.total > 0 THEN w2.total / w1.total ELSE 0.0 END > CASE WHEN s1.total > 0 THEN s2.total / s1.total ELSE 0.0 END
+ORDER BY s2.id, s2.first_name, s2.last_name, s2.flag
+LIMIT 100;
+
+-- query: q12 -- an item's part of its class in web sales: a window over a sum
+SELECT i_item_id, i_item_desc, i_category, i_class, i_current_price, SUM(ws_ext_sales_price) AS revenue,
+       SUM(ws_ext_sales_price) * 100 / SUM(SUM(ws_ext_sales_price)) OVER (PARTITION BY i_class) AS ratio
+FROM web_sales, item, date_dim
+WHERE ws_item_sk = i_item_sk AND i_category IN ('Sports', 'Books') AND ws_sold_date_sk = d_date_sk
+  AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+GROUP BY i_item_id, i_item_desc, i_category, i_class, i_current_price
+ORDER BY i_category, i_class, i_item_id, i_item_desc, ratio
+LIMIT 100;
+
+-- query: q13 -- averages under two groups of alternatives, each with its own join conditions
+SELECT AVG(ss_quantity) AS q, AVG(ss_ext_sales_price) AS p, AVG(ss_ext_wholesale_cost) AS w, SUM(ss_ext_wholesale_cost) AS s
+FROM store_sales, store, customer_demographics, household_demographics, customer_address, date_dim
+WHERE s_store_sk = ss_store_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2000
+  AND ((ss_hdemo_sk = hd_demo_sk AND cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'M' AND cd_education_status = 'Unknown' AND ss_sales_price BETWEEN 10 AND 150 AND hd_dep_count = 3)
+    OR (ss_hdemo_sk = hd_demo_sk AND cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'S' AND ss_sales_price BETWEEN 5 AND 100 AND hd_dep_count <= 2)
+    OR (ss_hdemo_sk = hd_demo_sk AND cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'W' AND ss_sales_price BETWEEN 50 AND 200 AND hd_dep_count = 1))
+  AND ((ss_addr_sk = ca_address_sk AND ca_country = 'United States' AND ca_state IN ('TN', 'OH') AND ss_net_profit BETWEEN -900 AND 2000)
+    OR (ss_addr_sk = ca_address_sk AND ca_country = 'United States' AND ca_state IN ('GA', 'TX') AND ss_net_profit BETWEEN 50 AND 3000));
 
 -- query: q14a -- products sold in all channels (INTERSECT), sums above the average of all sales, rolled up over three channels
 WITH everywhere AS (
@@ -129,7 +300,7 @@ WITH everywhere AS (
   ) sold
 )
 SELECT now.channel AS channel, now.i_brand_id AS brand, now.i_class_id AS class, now.i_category_id AS category, now.sales AS sales,
-       now.number AS number, then.channel AS channel_before, then.sales AS sales_before, then.number AS number_before
+       now.number AS number, past.channel AS channel_before, past.sales AS sales_before, past.number AS number_before
 FROM (
   SELECT 'store' AS channel, i_brand_id, i_class_id, i_category_id, SUM(ss_quantity * ss_list_price) AS sales, COUNT(*) AS number
   FROM store_sales, item, date_dim
@@ -146,10 +317,95 @@ FROM (
                        AND (SELECT d_week_seq FROM date_dim WHERE d_year = 2000 AND d_moy = 2 AND d_dom = 7)
   GROUP BY i_brand_id, i_class_id, i_category_id
   HAVING SUM(ss_quantity * ss_list_price) > (SELECT amount FROM usual)
-) then
-WHERE now.i_brand_id = then.i_brand_id AND now.i_class_id = then.i_class_id AND now.i_category_id = then.i_category_id
+) past
+WHERE now.i_brand_id = past.i_brand_id AND now.i_class_id = past.i_class_id AND now.i_category_id = past.i_category_id
 ORDER BY now.channel, now.i_brand_id, now.i_class_id, now.i_category_id
 LIMIT 100;
+
+-- query: q15 -- catalog sales by area, under alternatives of three tables
+SELECT ca_zip, SUM(cs_sales_price) AS total
+FROM catalog_sales, customer, customer_address, date_dim
+WHERE cs_bill_customer_sk = c_customer_sk AND c_current_addr_sk = ca_address_sk
+  AND (SUBSTR(ca_zip, 1, 5) IN ('85669', '86197') OR ca_state IN ('GA') OR cs_sales_price > 150)
+  AND cs_sold_date_sk = d_date_sk AND d_qoy = 1 AND d_year = 2001
+GROUP BY ca_zip
+ORDER BY ca_zip
+LIMIT 100;
+
+-- query: q16 -- orders shipped from several warehouses and never returned: EXISTS with <>, NOT EXISTS, COUNT DISTINCT
+SELECT COUNT(DISTINCT cs_order_number) AS `order count`, SUM(cs_ext_ship_cost) AS `total shipping cost`, SUM(cs_net_profit) AS `total net profit`
+FROM catalog_sales cs1, date_dim, customer_address, call_center
+WHERE d_date BETWEEN DATE '2000-01-01' AND (CAST('2000-01-01' AS DATE) + INTERVAL 360 DAYS) AND cs1.cs_ship_date_sk = d_date_sk
+  AND cs1.cs_ship_addr_sk = ca_address_sk AND ca_state IN ('GA', 'OH', 'TN') AND cs1.cs_call_center_sk = cc_call_center_sk AND cc_county IN ('Walker County', 'Daviess County')
+  AND EXISTS (SELECT * FROM catalog_sales cs2 WHERE cs1.cs_order_number = cs2.cs_order_number AND cs1.cs_warehouse_sk <> cs2.cs_warehouse_sk)
+  AND NOT EXISTS (SELECT * FROM catalog_returns cr1 WHERE cs1.cs_order_number = cr1.cr_order_number)
+ORDER BY COUNT(DISTINCT cs_order_number)
+LIMIT 100;
+
+-- query: q17 -- bought, returned and bought again by catalog: counts, averages and deviations
+SELECT i_item_id, i_item_desc, s_state,
+       COUNT(ss_quantity) AS n_sold, AVG(ss_quantity) AS avg_sold, STDDEV_SAMP(ss_quantity) AS dev_sold, STDDEV_SAMP(ss_quantity) / AVG(ss_quantity) AS cov_sold,
+       COUNT(sr_return_quantity) AS n_back, AVG(sr_return_quantity) AS avg_back, STDDEV_SAMP(sr_return_quantity) AS dev_back, STDDEV_SAMP(sr_return_quantity) / AVG(sr_return_quantity) AS cov_back,
+       COUNT(cs_quantity) AS n_again, AVG(cs_quantity) AS avg_again, STDDEV_SAMP(cs_quantity) / AVG(cs_quantity) AS dev_again, STDDEV_SAMP(cs_quantity) / AVG(cs_quantity) AS cov_again
+FROM store_sales, store_returns, catalog_sales, date_dim d1, date_dim d2, date_dim d3, store, item
+WHERE d1.d_quarter_name IN ('2000Q1', '2001Q1', '2000Q4') AND d1.d_date_sk = ss_sold_date_sk AND i_item_sk = ss_item_sk AND s_store_sk = ss_store_sk
+  AND ss_customer_sk = sr_customer_sk AND ss_item_sk = sr_item_sk AND ss_ticket_number = sr_ticket_number AND sr_returned_date_sk = d2.d_date_sk
+  AND d2.d_year IN (2000, 2001) AND sr_customer_sk = cs_bill_customer_sk AND sr_item_sk = cs_item_sk AND cs_sold_date_sk = d3.d_date_sk AND d3.d_year IN (1999, 2000, 2001)
+GROUP BY i_item_id, i_item_desc, s_state
+ORDER BY i_item_id, i_item_desc, s_state
+LIMIT 100;
+
+-- query: q18 -- averages of catalog sales rolled up over an item and three parts of an address
+SELECT i_item_id, ca_country, ca_state, ca_county, AVG(CAST(cs_quantity AS DECIMAL(12,2))) AS agg1, AVG(CAST(cs_list_price AS DECIMAL(12,2))) AS agg2,
+       AVG(CAST(cs_coupon_amt AS DECIMAL(12,2))) AS agg3, AVG(CAST(cs_sales_price AS DECIMAL(12,2))) AS agg4, AVG(CAST(cs_net_profit AS DECIMAL(12,2))) AS agg5,
+       AVG(CAST(c_birth_year AS DECIMAL(12,2))) AS agg6, AVG(CAST(cd1.cd_dep_count AS DECIMAL(12,2))) AS agg7
+FROM catalog_sales, customer_demographics cd1, customer_demographics cd2, customer, customer_address, date_dim, item
+WHERE cs_sold_date_sk = d_date_sk AND cs_item_sk = i_item_sk AND cs_bill_cdemo_sk = cd1.cd_demo_sk AND cs_bill_customer_sk = c_customer_sk
+  AND cd1.cd_gender = 'F' AND c_current_cdemo_sk = cd2.cd_demo_sk AND c_current_addr_sk = ca_address_sk AND c_birth_month IN (1, 2, 3, 5)
+  AND d_year = 2000 AND ca_state IN ('TN', 'GA', 'OH')
+GROUP BY ROLLUP (i_item_id, ca_country, ca_state, ca_county)
+ORDER BY ca_country, ca_state, ca_county, i_item_id
+LIMIT 100;
+
+-- query: q19 -- brands bought far from home
+SELECT i_brand_id AS brand_id, i_brand AS brand, i_manufact_id, i_manufact, SUM(ss_ext_sales_price) AS ext_price
+FROM date_dim, store_sales, item, customer, customer_address, store
+WHERE d_date_sk = ss_sold_date_sk AND ss_item_sk = i_item_sk AND i_manager_id IN (1, 2) AND d_moy = 2 AND d_year = 2000
+  AND ss_customer_sk = c_customer_sk AND c_current_addr_sk = ca_address_sk AND SUBSTR(ca_zip, 1, 5) <> SUBSTR(s_zip, 1, 5) AND ss_store_sk = s_store_sk
+GROUP BY i_brand, i_brand_id, i_manufact_id, i_manufact
+ORDER BY ext_price DESC, i_brand, i_brand_id, i_manufact_id, i_manufact
+LIMIT 3;
+
+-- query: q20 -- as q12, by catalog
+SELECT i_item_id, i_item_desc, i_category, i_class, i_current_price, SUM(cs_ext_sales_price) AS revenue,
+       SUM(cs_ext_sales_price) * 100 / SUM(SUM(cs_ext_sales_price)) OVER (PARTITION BY i_class) AS ratio
+FROM catalog_sales, item, date_dim
+WHERE cs_item_sk = i_item_sk AND i_category IN ('Music', 'Books') AND cs_sold_date_sk = d_date_sk
+  AND d_date BETWEEN CAST('2001-01-29' AS DATE) AND (CAST('2001-01-29' AS DATE) + INTERVAL 30 DAYS)
+GROUP BY i_item_id, i_item_desc, i_category, i_class, i_current_price
+ORDER BY i_category, i_class, i_item_id, i_item_desc, ratio
+LIMIT 100;
+
+-- query: q21 -- stock before and after a day, and a ratio between bounds
+SELECT *
+FROM (SELECT w_warehouse_name, i_item_id,
+             SUM(CASE WHEN d_date < CAST('2000-03-11' AS DATE) THEN inv_quantity_on_hand ELSE 0 END) AS inv_before,
+             SUM(CASE WHEN d_date >= CAST('2000-03-11' AS DATE) THEN inv_quantity_on_hand ELSE 0 END) AS inv_after
+      FROM inventory, warehouse, item, date_dim
+      WHERE i_current_price BETWEEN 5 AND 90 AND i_item_sk = inv_item_sk AND inv_warehouse_sk = w_warehouse_sk AND inv_date_sk = d_date_sk
+        AND d_date BETWEEN (CAST('2000-03-11' AS DATE) - INTERVAL 300 DAYS) AND (CAST('2000-03-11' AS DATE) + INTERVAL 300 DAYS)
+      GROUP BY w_warehouse_name, i_item_id) x
+WHERE CASE WHEN inv_before > 0 THEN inv_after / inv_before ELSE NULL END BETWEEN 1.0 / 4.0 AND 4.0 / 1.0
+ORDER BY w_warehouse_name, i_item_id
+LIMIT 100;
+
+-- query: q22 -- average stock rolled up over four columns, ordered by the average
+SELECT i_product_name, i_brand, i_class, i_category, AVG(inv_quantity_on_hand) AS qoh
+FROM inventory, date_dim, item
+WHERE inv_date_sk = d_date_sk AND inv_item_sk = i_item_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
+GROUP BY ROLLUP (i_product_name, i_brand, i_class, i_category)
+ORDER BY qoh, i_product_name, i_brand, i_class, i_category
+LIMIT 20;
 
 -- query: q23a -- one sum over sales of popular items to the best customers; LIMIT over one row
 WITH popular AS (
@@ -222,6 +478,64 @@ FROM (
 ORDER BY c_last_name, c_first_name, sales
 LIMIT 100;
 
+-- query: q24a -- what customers of one colour paid beyond a part of the average: a CTE grouped twice
+WITH paid AS (
+  SELECT c_last_name, c_first_name, s_store_name, ca_state, s_state, i_color, i_current_price, i_manager_id, i_units, i_size, SUM(ss_net_paid) AS net
+  FROM store_sales, store_returns, store, item, customer, customer_address
+  WHERE ss_ticket_number = sr_ticket_number AND ss_item_sk = sr_item_sk AND ss_customer_sk = c_customer_sk AND ss_item_sk = i_item_sk AND ss_store_sk = s_store_sk
+    AND c_current_addr_sk = ca_address_sk AND c_birth_country <> UPPER(ca_country) AND s_market_id IN (5, 6)
+  GROUP BY c_last_name, c_first_name, s_store_name, ca_state, s_state, i_color, i_current_price, i_manager_id, i_units, i_size
+)
+SELECT c_last_name, c_first_name, s_store_name, SUM(net) AS paid
+FROM paid
+WHERE i_color IN ('slate', 'powder')
+GROUP BY c_last_name, c_first_name, s_store_name
+HAVING SUM(net) > (SELECT 0.05 * AVG(net) FROM paid)
+ORDER BY c_last_name, c_first_name, s_store_name;
+
+-- query: q24b -- the same for other colours
+WITH paid AS (
+  SELECT c_last_name, c_first_name, s_store_name, ca_state, s_state, i_color, i_current_price, i_manager_id, i_units, i_size, SUM(ss_net_paid) AS net
+  FROM store_sales, store_returns, store, item, customer, customer_address
+  WHERE ss_ticket_number = sr_ticket_number AND ss_item_sk = sr_item_sk AND ss_customer_sk = c_customer_sk AND ss_item_sk = i_item_sk AND ss_store_sk = s_store_sk
+    AND c_current_addr_sk = ca_address_sk AND c_birth_country <> UPPER(ca_country) AND s_market_id IN (5, 6)
+  GROUP BY c_last_name, c_first_name, s_store_name, ca_state, s_state, i_color, i_current_price, i_manager_id, i_units, i_size
+)
+SELECT c_last_name, c_first_name, s_store_name, SUM(net) AS paid
+FROM paid
+WHERE i_color IN ('orchid', 'blanched')
+GROUP BY c_last_name, c_first_name, s_store_name
+HAVING SUM(net) > (SELECT 0.05 * AVG(net) FROM paid)
+ORDER BY c_last_name, c_first_name, s_store_name;
+
+-- query: q25 -- as q17: profits and losses by item and store
+SELECT i_item_id, i_item_desc, s_store_id, s_store_name, SUM(ss_net_profit) AS profit, SUM(sr_net_loss) AS loss, SUM(cs_net_profit) AS again
+FROM store_sales, store_returns, catalog_sales, date_dim d1, date_dim d2, date_dim d3, store, item
+WHERE d1.d_year IN (2000, 2001) AND d1.d_date_sk = ss_sold_date_sk AND i_item_sk = ss_item_sk AND s_store_sk = ss_store_sk
+  AND ss_customer_sk = sr_customer_sk AND ss_item_sk = sr_item_sk AND ss_ticket_number = sr_ticket_number AND sr_returned_date_sk = d2.d_date_sk AND d2.d_moy BETWEEN 1 AND 12
+  AND d2.d_year IN (2000, 2001) AND sr_customer_sk = cs_bill_customer_sk AND sr_item_sk = cs_item_sk AND cs_sold_date_sk = d3.d_date_sk AND d3.d_moy BETWEEN 1 AND 12
+GROUP BY i_item_id, i_item_desc, s_store_id, s_store_name
+ORDER BY i_item_id, i_item_desc, s_store_id, s_store_name
+LIMIT 2;
+
+-- query: q26 -- as q07, by catalog
+SELECT i_item_id, AVG(cs_quantity) AS agg1, AVG(cs_list_price) AS agg2, AVG(cs_coupon_amt) AS agg3, AVG(cs_sales_price) AS agg4
+FROM catalog_sales, customer_demographics, date_dim, item, promotion
+WHERE cs_sold_date_sk = d_date_sk AND cs_item_sk = i_item_sk AND cs_bill_cdemo_sk = cd_demo_sk AND cs_promo_sk = p_promo_sk
+  AND cd_gender = 'F' AND cd_marital_status IN ('S', 'W') AND (p_channel_email = 'N' OR p_channel_event = 'N') AND d_year = 2000
+GROUP BY i_item_id
+ORDER BY i_item_id
+LIMIT 4;
+
+-- query: q27 -- averages rolled up with GROUPING
+SELECT i_item_id, s_state, GROUPING(s_state) AS g_state, AVG(ss_quantity) AS agg1, AVG(ss_list_price) AS agg2, AVG(ss_coupon_amt) AS agg3, AVG(ss_sales_price) AS agg4
+FROM store_sales, customer_demographics, date_dim, store, item
+WHERE ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk AND ss_store_sk = s_store_sk AND ss_cdemo_sk = cd_demo_sk
+  AND cd_gender = 'F' AND d_year IN (2000, 2001) AND s_state IN ('GA', 'OH', 'TN')
+GROUP BY ROLLUP (i_item_id, s_state)
+ORDER BY i_item_id, s_state
+LIMIT 100;
+
 -- query: q28 -- six one-row aggregates side by side
 SELECT *
 FROM (SELECT AVG(ss_list_price) AS a1, COUNT(ss_list_price) AS n1, COUNT(DISTINCT ss_list_price) AS d1 FROM store_sales
@@ -240,6 +554,54 @@ CROSS JOIN
       WHERE ss_quantity BETWEEN 33 AND 40 AND (ss_list_price BETWEEN 28 AND 128 OR ss_coupon_amt BETWEEN 5 AND 61 OR ss_wholesale_cost BETWEEN 33 AND 53)) b6
 LIMIT 100;
 
+-- query: q29 -- as q25: quantities
+SELECT i_item_id, i_item_desc, s_store_id, s_store_name, SUM(ss_quantity) AS sold, SUM(sr_return_quantity) AS back, SUM(cs_quantity) AS again
+FROM store_sales, store_returns, catalog_sales, date_dim d1, date_dim d2, date_dim d3, store, item
+WHERE d1.d_moy BETWEEN 1 AND 12 AND d1.d_year >= 1999 AND d1.d_date_sk = ss_sold_date_sk AND i_item_sk = ss_item_sk AND s_store_sk = ss_store_sk
+  AND ss_customer_sk = sr_customer_sk AND ss_item_sk = sr_item_sk AND ss_ticket_number = sr_ticket_number AND sr_returned_date_sk = d2.d_date_sk
+  AND d2.d_moy BETWEEN 1 AND 1 + 11 AND d2.d_year >= 1999 AND sr_customer_sk = cs_bill_customer_sk AND sr_item_sk = cs_item_sk
+  AND cs_sold_date_sk = d3.d_date_sk AND d3.d_year IN (1999, 1999 + 1, 1999 + 2)
+GROUP BY i_item_id, i_item_desc, s_store_id, s_store_name
+ORDER BY i_item_id, i_item_desc, s_store_id, s_store_name
+LIMIT 100;
+
+-- query: q30 -- as q01, of web returns by state
+WITH returned AS (
+  SELECT wr_returning_customer_sk AS customer, ca_state AS state, SUM(wr_return_amt) AS amount
+  FROM web_returns, date_dim, customer_address
+  WHERE wr_returned_date_sk = d_date_sk AND d_year IN (2000, 2001) AND wr_returning_addr_sk = ca_address_sk
+  GROUP BY wr_returning_customer_sk, ca_state
+)
+SELECT c_customer_id, c_salutation, c_first_name, c_last_name, c_preferred_cust_flag, c_birth_day, c_birth_month, c_birth_year, c_birth_country,
+       c_login, c_email_address, c_last_review_date, amount
+FROM returned r, customer_address, customer
+WHERE r.amount > (SELECT AVG(amount) * 1.2 FROM returned other WHERE r.state = other.state)
+  AND ca_address_sk = c_current_addr_sk AND ca_state IN ('GA', 'TN') AND r.customer = c_customer_sk
+ORDER BY c_customer_id, c_salutation, c_first_name, c_last_name, c_preferred_cust_flag, c_birth_day, c_birth_month, c_birth_year, c_birth_country,
+         c_login, c_email_address, c_last_review_date, amount
+LIMIT 100;
+
+-- query: q31 -- counties whose web sales grew faster than their store sales from quarter to quarter: two CTEs read three times each
+WITH shops AS (
+  SELECT ca_county AS county, d_qoy AS quarter, d_year AS year, SUM(ss_ext_sales_price) AS sales
+  FROM store_sales, date_dim, customer_address
+  WHERE ss_sold_date_sk = d_date_sk AND ss_addr_sk = ca_address_sk
+  GROUP BY ca_county, d_qoy, d_year
+), web AS (
+  SELECT ca_county AS county, d_qoy AS quarter, d_year AS year, SUM(ws_ext_sales_price) AS sales
+  FROM web_sales, date_dim, customer_address
+  WHERE ws_sold_date_sk = d_date_sk AND ws_bill_addr_sk = ca_address_sk
+  GROUP BY ca_county, d_qoy, d_year
+)
+SELECT s1.county, s1.year, w2.sales / w1.sales AS web_q1_q2, s2.sales / s1.sales AS store_q1_q2, w3.sales / w2.sales AS web_q2_q3, s3.sales / s2.sales AS store_q2_q3
+FROM shops s1, shops s2, shops s3, web w1, web w2, web w3
+WHERE s1.quarter = 1 AND s1.year = 2000 AND s1.county = s2.county AND s2.quarter = 4 AND s2.year = 2000 AND s2.county = s3.county AND s3.quarter = 1 AND s3.year = 2001
+  AND s1.county = w1.county AND w1.quarter = 1 AND w1.year = 2000 AND w1.county = w2.county AND w2.quarter = 4 AND w2.year = 2000
+  AND w1.county = w3.county AND w3.quarter = 1 AND w3.year = 2001
+  AND (CASE WHEN w1.sales > 0 THEN w2.sales / w1.sales ELSE NULL END > CASE WHEN s1.sales > 0 THEN s2.sales / s1.sales ELSE NULL END
+       OR CASE WHEN w2.sales > 0 THEN w3.sales / w2.sales ELSE NULL END > CASE WHEN s2.sales > 0 THEN s3.sales / s2.sales ELSE NULL END)
+ORDER BY s1.county;
+
 -- query: q32 -- a sum of what exceeds a correlated average; LIMIT without ORDER BY over one row
 SELECT SUM(cs_ext_discount_amt) AS `excess discount`
 FROM catalog_sales, item, date_dim
@@ -251,6 +613,41 @@ WHERE i_manufact_id IN (2, 3) AND i_item_sk = cs_item_sk AND d_date_sk = cs_sold
     WHERE cs_item_sk = i_item_sk AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS)
       AND d_date_sk = cs_sold_date_sk)
 LIMIT 100;
+
+-- query: q33 -- makers of one category in three channels
+WITH shops AS (
+  SELECT i_manufact_id, SUM(ss_ext_sales_price) AS total FROM store_sales, date_dim, customer_address, item
+  WHERE i_manufact_id IN (SELECT i_manufact_id FROM item WHERE i_category IN ('Books')) AND ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ss_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_manufact_id
+), calls AS (
+  SELECT i_manufact_id, SUM(cs_ext_sales_price) AS total FROM catalog_sales, date_dim, customer_address, item
+  WHERE i_manufact_id IN (SELECT i_manufact_id FROM item WHERE i_category IN ('Books')) AND cs_item_sk = i_item_sk AND cs_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND cs_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_manufact_id
+), web AS (
+  SELECT i_manufact_id, SUM(ws_ext_sales_price) AS total FROM web_sales, date_dim, customer_address, item
+  WHERE i_manufact_id IN (SELECT i_manufact_id FROM item WHERE i_category IN ('Books')) AND ws_item_sk = i_item_sk AND ws_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ws_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_manufact_id
+)
+SELECT i_manufact_id, SUM(total) AS sales
+FROM (SELECT * FROM shops UNION ALL SELECT * FROM calls UNION ALL SELECT * FROM web) x
+GROUP BY i_manufact_id
+ORDER BY sales, i_manufact_id
+LIMIT 100;
+
+-- query: q34 -- customers of tickets with several items
+SELECT c_last_name, c_first_name, c_salutation, c_preferred_cust_flag, ss_ticket_number, cnt
+FROM (SELECT ss_ticket_number, ss_customer_sk, COUNT(*) AS cnt
+      FROM store_sales, date_dim, store, household_demographics
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_hdemo_sk = hd_demo_sk
+        AND (d_dom BETWEEN 1 AND 7 OR d_dom BETWEEN 23 AND 31) AND hd_buy_potential IN ('>10000', 'Unknown', '0-500') AND hd_vehicle_count > 0
+        AND CASE WHEN hd_vehicle_count > 0 THEN hd_dep_count / hd_vehicle_count ELSE NULL END > 0.2
+        AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_county IN ('Walker County', 'Daviess County', 'Ziebach County')
+      GROUP BY ss_ticket_number, ss_customer_sk) dn, customer
+WHERE ss_customer_sk = c_customer_sk AND cnt BETWEEN 2 AND 5
+ORDER BY c_last_name, c_first_name, c_salutation, c_preferred_cust_flag DESC, ss_ticket_number;
 
 -- query: q38 -- how many customers bought on the same day in three channels: INTERSECT
 SELECT COUNT(*) AS customers
@@ -276,7 +673,7 @@ WITH monthly AS (
     AND (d_year = 2000 OR (d_year = 1999 AND d_moy = 12) OR (d_year = 2001 AND d_moy <= 2))
   GROUP BY i_category, i_brand, s_store_name, s_company_name, d_year, d_moy
 ), beside AS (
-  SELECT m.i_category, m.i_brand, m.s_store_name, m.s_company_name, m.d_year, m.d_moy, m.usual, m.sales,
+  SELECT m.s_store_name, m.s_company_name, m.d_year, m.d_moy, m.usual, m.sales,
          before.sales AS sales_before, after.sales AS sales_after
   FROM monthly m, monthly before, monthly after
   WHERE m.i_category = before.i_category AND m.i_category = after.i_category AND m.i_brand = before.i_brand AND m.i_brand = after.i_brand
@@ -299,7 +696,7 @@ WITH monthly AS (
     AND (d_year = 2000 OR (d_year = 1999 AND d_moy = 12) OR (d_year = 2001 AND d_moy <= 2))
   GROUP BY i_category, i_brand, cc_name, d_year, d_moy
 ), beside AS (
-  SELECT m.i_category, m.i_brand, m.cc_name, m.d_year, m.d_moy, m.usual, m.sales, before.sales AS sales_before, after.sales AS sales_after
+  SELECT m.cc_name, m.d_year, m.d_moy, m.usual, m.sales, before.sales AS sales_before, after.sales AS sales_after
   FROM monthly m, monthly before, monthly after
   WHERE m.i_category = before.i_category AND m.i_category = after.i_category AND m.i_brand = before.i_brand AND m.i_brand = after.i_brand
     AND m.cc_name = before.cc_name AND m.cc_name = after.cc_name AND m.place = before.place + 1 AND m.place = after.place - 1
