@@ -649,6 +649,39 @@ FROM (SELECT ss_ticket_number, ss_customer_sk, COUNT(*) AS cnt
 WHERE ss_customer_sk = c_customer_sk AND cnt BETWEEN 2 AND 5
 ORDER BY c_last_name, c_first_name, c_salutation, c_preferred_cust_flag DESC, ss_ticket_number;
 
+-- query: q35 -- as q10, with other aggregates
+SELECT ca_state, cd_gender, cd_marital_status, cd_dep_count, COUNT(*) AS cnt1, MIN(cd_dep_count) AS a1, MAX(cd_dep_count) AS b1, AVG(cd_dep_count) AS c1,
+       cd_dep_employed_count, COUNT(*) AS cnt2, MIN(cd_dep_employed_count) AS a2, MAX(cd_dep_employed_count) AS b2, AVG(cd_dep_employed_count) AS c2,
+       cd_dep_college_count, COUNT(*) AS cnt3, MIN(cd_dep_college_count), MAX(cd_dep_college_count), AVG(cd_dep_college_count)
+FROM customer c, customer_address ca, customer_demographics
+WHERE c.c_current_addr_sk = ca.ca_address_sk AND cd_demo_sk = c.c_current_cdemo_sk
+  AND EXISTS (SELECT * FROM store_sales, date_dim WHERE c.c_customer_sk = ss_customer_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2001 AND d_qoy < 4)
+  AND (EXISTS (SELECT * FROM web_sales, date_dim WHERE c.c_customer_sk = ws_bill_customer_sk AND ws_sold_date_sk = d_date_sk AND d_year = 2001 AND d_qoy < 4)
+       OR EXISTS (SELECT * FROM catalog_sales, date_dim WHERE c.c_customer_sk = cs_ship_customer_sk AND cs_sold_date_sk = d_date_sk AND d_year = 2001 AND d_qoy < 4))
+GROUP BY ca_state, cd_gender, cd_marital_status, cd_dep_count, cd_dep_employed_count, cd_dep_college_count
+ORDER BY ca_state, cd_gender, cd_marital_status, cd_dep_count, cd_dep_employed_count, cd_dep_college_count
+LIMIT 100;
+
+-- query: q36 -- margins rolled up and ranked among their level: a window over GROUPING and a ratio of sums
+SELECT SUM(ss_net_profit) / SUM(ss_ext_sales_price) AS margin, i_category, i_class, GROUPING(i_category) + GROUPING(i_class) AS level,
+       RANK() OVER (PARTITION BY GROUPING(i_category) + GROUPING(i_class), CASE WHEN GROUPING(i_class) = 0 THEN i_category END
+                    ORDER BY SUM(ss_net_profit) / SUM(ss_ext_sales_price) ASC) AS place
+FROM store_sales, date_dim d1, item, store
+WHERE d1.d_year = 2000 AND d1.d_date_sk = ss_sold_date_sk AND i_item_sk = ss_item_sk AND s_store_sk = ss_store_sk AND s_state IN ('GA', 'OH', 'TN')
+GROUP BY ROLLUP (i_category, i_class)
+ORDER BY level DESC, CASE WHEN level = 0 THEN i_category END, place
+LIMIT 100;
+
+-- query: q37 -- items in stock in some quantity that were sold by catalog: grouping as DISTINCT
+SELECT i_item_id, i_item_desc, i_current_price
+FROM item, inventory, date_dim, catalog_sales
+WHERE i_current_price BETWEEN 10 AND 10 + 60 AND inv_item_sk = i_item_sk AND d_date_sk = inv_date_sk
+  AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 60 DAYS)
+  AND i_manufact_id IN (1, 2, 4, 5) AND inv_quantity_on_hand BETWEEN 100 AND 500 AND cs_item_sk = i_item_sk
+GROUP BY i_item_id, i_item_desc, i_current_price
+ORDER BY i_item_id
+LIMIT 100;
+
 -- query: q38 -- how many customers bought on the same day in three channels: INTERSECT
 SELECT COUNT(*) AS customers
 FROM (
@@ -662,6 +695,113 @@ FROM (
   WHERE ws_sold_date_sk = d_date_sk AND ws_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
 ) hot
 LIMIT 100;
+
+-- query: q39a -- stock that varies much from month to month: deviation over mean, the CTE joined to itself
+WITH varying AS (
+  SELECT w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy, dev, mean, CASE mean WHEN 0 THEN NULL ELSE dev / mean END AS cov
+  FROM (SELECT w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy, STDDEV_SAMP(inv_quantity_on_hand) AS dev, AVG(inv_quantity_on_hand) AS mean
+        FROM inventory, item, warehouse, date_dim
+        WHERE inv_item_sk = i_item_sk AND inv_warehouse_sk = w_warehouse_sk AND inv_date_sk = d_date_sk AND d_year IN (2000, 2001)
+        GROUP BY w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy) each
+  WHERE CASE mean WHEN 0 THEN 0 ELSE dev / mean END > 0.1
+)
+SELECT a.w_warehouse_sk AS wh1, a.i_item_sk AS item1, a.d_moy AS moy1, a.mean AS mean1, a.cov AS cov1, b.w_warehouse_sk AS wh2, b.i_item_sk AS item2, b.d_moy AS moy2, b.mean AS mean2, b.cov AS cov2
+FROM varying a, varying b
+WHERE a.i_item_sk = b.i_item_sk AND a.w_warehouse_sk = b.w_warehouse_sk AND a.d_moy = 1 AND b.d_moy = 1 + 1
+ORDER BY wh1, item1, moy1, mean1, cov1, moy2, mean2, cov2;
+
+-- query: q39b -- the same, only where it varies very much
+WITH varying AS (
+  SELECT w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy, dev, mean, CASE mean WHEN 0 THEN NULL ELSE dev / mean END AS cov
+  FROM (SELECT w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy, STDDEV_SAMP(inv_quantity_on_hand) AS dev, AVG(inv_quantity_on_hand) AS mean
+        FROM inventory, item, warehouse, date_dim
+        WHERE inv_item_sk = i_item_sk AND inv_warehouse_sk = w_warehouse_sk AND inv_date_sk = d_date_sk AND d_year IN (2000, 2001)
+        GROUP BY w_warehouse_name, w_warehouse_sk, i_item_sk, d_moy) each
+  WHERE CASE mean WHEN 0 THEN 0 ELSE dev / mean END > 0.1
+)
+SELECT a.w_warehouse_sk AS wh1, a.i_item_sk AS item1, a.d_moy AS moy1, a.mean AS mean1, a.cov AS cov1, b.w_warehouse_sk AS wh2, b.i_item_sk AS item2, b.d_moy AS moy2, b.mean AS mean2, b.cov AS cov2
+FROM varying a, varying b
+WHERE a.i_item_sk = b.i_item_sk AND a.w_warehouse_sk = b.w_warehouse_sk AND a.d_moy = 1 AND b.d_moy = 1 + 1 AND a.cov > 0.5
+ORDER BY wh1, item1, moy1, mean1, cov1, moy2, mean2, cov2;
+
+-- query: q40 -- catalog sales less what came back, before and after a day: a LEFT JOIN and sums of CASEs
+SELECT w_state, i_item_id,
+       SUM(CASE WHEN d_date < CAST('2000-02-05' AS DATE) THEN cs_sales_price - COALESCE(cr_refunded_cash, 0) ELSE 0 END) AS sales_before,
+       SUM(CASE WHEN d_date >= CAST('2000-02-05' AS DATE) THEN cs_sales_price - COALESCE(cr_refunded_cash, 0) ELSE 0 END) AS sales_after
+FROM catalog_sales LEFT OUTER JOIN catalog_returns ON cs_order_number = cr_order_number AND cs_item_sk = cr_item_sk, warehouse, item, date_dim
+WHERE i_current_price BETWEEN 1 AND 90 AND i_item_sk = cs_item_sk AND cs_warehouse_sk = w_warehouse_sk AND cs_sold_date_sk = d_date_sk
+  AND d_date BETWEEN (CAST('2000-02-05' AS DATE) - INTERVAL 30 DAYS) AND (CAST('2000-02-05' AS DATE) + INTERVAL 30 DAYS)
+GROUP BY w_state, i_item_id
+ORDER BY w_state, i_item_id
+LIMIT 6;
+
+-- query: q41 -- products of makers who have some item of one kind or another: a correlated count under ORs
+SELECT DISTINCT i_product_name
+FROM item i1
+WHERE i_manufact_id BETWEEN 1 AND 1 + 3
+  AND (SELECT COUNT(*) AS cnt FROM item
+       WHERE (i_manufact = i1.i_manufact AND ((i_category = 'Books' AND (i_color = 'slate' OR i_color = 'powder') AND (i_units = 'Ton' OR i_units = 'Each') AND (i_size = 'small' OR i_size = 'large'))
+                                           OR (i_category = 'Music' AND (i_color = 'blanched' OR i_color = 'orchid') AND (i_units = 'Each' OR i_units = 'Dozen') AND (i_size = 'medium' OR i_size = 'N/A'))))
+          OR (i_manufact = i1.i_manufact AND ((i_category = 'Sports' AND (i_color = 'powder' OR i_color = 'orchid') AND (i_units = 'Dozen' OR i_units = 'Ton') AND (i_size = 'large' OR i_size = 'N/A'))
+                                           OR (i_category = 'Music' AND (i_color = 'slate' OR i_color = 'powder') AND (i_units = 'Each' OR i_units = 'Ton') AND (i_size = 'small' OR i_size = 'large'))))) > 0
+ORDER BY i_product_name
+LIMIT 3;
+
+-- query: q42 -- categories of a month
+SELECT dt.d_year, item.i_category_id, item.i_category, SUM(ss_ext_sales_price) AS total
+FROM date_dim dt, store_sales, item
+WHERE dt.d_date_sk = store_sales.ss_sold_date_sk AND store_sales.ss_item_sk = item.i_item_sk AND item.i_manager_id IN (1, 3) AND dt.d_moy = 2 AND dt.d_year = 2000
+GROUP BY dt.d_year, item.i_category_id, item.i_category
+ORDER BY SUM(ss_ext_sales_price) DESC, dt.d_year, item.i_category_id, item.i_category
+LIMIT 2;
+
+-- query: q43 -- sales of stores by day of the week
+SELECT s_store_name, s_store_id,
+       SUM(CASE WHEN d_day_name = 'Sunday' THEN ss_sales_price ELSE NULL END) AS sun, SUM(CASE WHEN d_day_name = 'Monday' THEN ss_sales_price ELSE NULL END) AS mon,
+       SUM(CASE WHEN d_day_name = 'Tuesday' THEN ss_sales_price ELSE NULL END) AS tue, SUM(CASE WHEN d_day_name = 'Wednesday' THEN ss_sales_price ELSE NULL END) AS wed,
+       SUM(CASE WHEN d_day_name = 'Thursday' THEN ss_sales_price ELSE NULL END) AS thu, SUM(CASE WHEN d_day_name = 'Friday' THEN ss_sales_price ELSE NULL END) AS fri,
+       SUM(CASE WHEN d_day_name = 'Saturday' THEN ss_sales_price ELSE NULL END) AS sat
+FROM date_dim, store_sales, store
+WHERE d_date_sk = ss_sold_date_sk AND s_store_sk = ss_store_sk AND s_gmt_offset IN (-5, -6) AND d_year = 2000
+GROUP BY s_store_name, s_store_id
+ORDER BY s_store_name, s_store_id, sun, mon, tue, wed, thu, fri, sat
+LIMIT 100;
+
+-- query: q44 -- the best and worst items of a store beside each other: two rankings joined on the place
+SELECT up.place, i1.i_product_name AS best, i2.i_product_name AS worst
+FROM (SELECT * FROM (SELECT item_sk, RANK() OVER (ORDER BY profit ASC) AS place
+                     FROM (SELECT ss_item_sk AS item_sk, AVG(ss_net_profit) AS profit FROM store_sales WHERE ss_store_sk = 2 GROUP BY ss_item_sk
+                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND ss_addr_sk IS NULL GROUP BY ss_store_sk)) v1) v11
+      WHERE place < 11) up,
+     (SELECT * FROM (SELECT item_sk, RANK() OVER (ORDER BY profit DESC) AS place
+                     FROM (SELECT ss_item_sk AS item_sk, AVG(ss_net_profit) AS profit FROM store_sales WHERE ss_store_sk = 2 GROUP BY ss_item_sk
+                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND ss_addr_sk IS NULL GROUP BY ss_store_sk)) v2) v21
+      WHERE place < 11) down,
+     item i1, item i2
+WHERE up.place = down.place AND i1.i_item_sk = up.item_sk AND i2.i_item_sk = down.item_sk
+ORDER BY up.place
+LIMIT 100;
+
+-- query: q45 -- web sales of some areas or of some items: IN under OR
+SELECT ca_zip, ca_city, SUM(ws_sales_price) AS total
+FROM web_sales, customer, customer_address, date_dim, item
+WHERE ws_bill_customer_sk = c_customer_sk AND c_current_addr_sk = ca_address_sk AND ws_item_sk = i_item_sk
+  AND (SUBSTR(ca_zip, 1, 5) IN ('85669', '86197') OR i_item_id IN (SELECT i_item_id FROM item WHERE i_item_sk IN (2, 3, 5, 7)))
+  AND ws_sold_date_sk = d_date_sk AND d_qoy = 1 AND d_year = 2000
+GROUP BY ca_zip, ca_city
+ORDER BY ca_zip, ca_city
+LIMIT 100;
+
+-- query: q46 -- tickets bought in another city than the customer's
+SELECT c_last_name, c_first_name, ca_city, bought_city, ss_ticket_number, amt, profit
+FROM (SELECT ss_ticket_number, ss_customer_sk, ca_city AS bought_city, SUM(ss_coupon_amt) AS amt, SUM(ss_net_profit) AS profit
+      FROM store_sales, date_dim, store, household_demographics, customer_address
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_hdemo_sk = hd_demo_sk AND ss_addr_sk = ca_address_sk
+        AND (hd_dep_count = 4 OR hd_vehicle_count IN (1, 2)) AND d_dow IN (6, 0, 1, 2) AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_city IN ('Fairview', 'Midway', 'Oakland', 'Salem')
+      GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, ca_city) dn, customer, customer_address now
+WHERE ss_customer_sk = c_customer_sk AND c_current_addr_sk = now.ca_address_sk AND now.ca_city <> bought_city
+ORDER BY c_last_name, c_first_name, ca_city, bought_city, ss_ticket_number
+LIMIT 5;
 
 -- query: q47 -- monthly sales beside those of the months before and after: a ranked CTE joined to itself
 WITH monthly AS (
@@ -686,6 +826,161 @@ WHERE d_year = 2000 AND usual > 0 AND CASE WHEN usual > 0 THEN ABS(sales - usual
 ORDER BY sales - usual, sales_after
 LIMIT 100;
 
+-- query: q48 -- a sum under two groups of alternatives
+SELECT SUM(ss_quantity) AS total
+FROM store_sales, store, customer_demographics, customer_address, date_dim
+WHERE s_store_sk = ss_store_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2000
+  AND ((cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'M' AND ss_sales_price BETWEEN 10 AND 150)
+    OR (cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'D' AND cd_education_status = 'Unknown' AND ss_sales_price BETWEEN 5 AND 100)
+    OR (cd_demo_sk = ss_cdemo_sk AND cd_marital_status = 'W' AND ss_sales_price BETWEEN 15 AND 200))
+  AND ((ss_addr_sk = ca_address_sk AND ca_country = 'United States' AND ca_state IN ('TN', 'OH') AND ss_net_profit BETWEEN -2000 AND 2000)
+    OR (ss_addr_sk = ca_address_sk AND ca_country = 'United States' AND ca_state IN ('GA') AND ss_net_profit BETWEEN 15 AND 3000));
+
+-- query: q49 -- the worst return ratios of three channels: ranks of ratios, filtered by either, in a UNION
+SELECT channel, item, return_ratio, return_rank, currency_rank
+FROM (
+  SELECT 'web' AS channel, item, return_ratio, return_rank, currency_rank
+  FROM (SELECT item, return_ratio, currency_ratio, RANK() OVER (ORDER BY return_ratio) AS return_rank, RANK() OVER (ORDER BY currency_ratio) AS currency_rank
+        FROM (SELECT ws.ws_item_sk AS item,
+                     CAST(SUM(COALESCE(wr.wr_return_quantity, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(ws.ws_quantity, 0)) AS DECIMAL(15,4)) AS return_ratio,
+                     CAST(SUM(COALESCE(wr.wr_return_amt, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(ws.ws_net_paid, 0)) AS DECIMAL(15,4)) AS currency_ratio
+              FROM web_sales ws LEFT OUTER JOIN web_returns wr ON ws.ws_order_number = wr.wr_order_number AND ws.ws_item_sk = wr.wr_item_sk, date_dim
+              WHERE wr.wr_return_amt > 40 AND ws.ws_net_profit > -9000 AND ws.ws_net_paid > 0 AND ws.ws_quantity > 0 AND ws_sold_date_sk = d_date_sk AND d_year IN (2000, 2001)
+              GROUP BY ws.ws_item_sk) in_web) web
+  WHERE web.return_rank <= 3 OR web.currency_rank <= 3
+  UNION
+  SELECT 'catalog', item, return_ratio, return_rank, currency_rank
+  FROM (SELECT item, return_ratio, currency_ratio, RANK() OVER (ORDER BY return_ratio) AS return_rank, RANK() OVER (ORDER BY currency_ratio) AS currency_rank
+        FROM (SELECT cs.cs_item_sk AS item,
+                     CAST(SUM(COALESCE(cr.cr_return_quantity, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(cs.cs_quantity, 0)) AS DECIMAL(15,4)) AS return_ratio,
+                     CAST(SUM(COALESCE(cr.cr_return_amount, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(cs.cs_net_paid, 0)) AS DECIMAL(15,4)) AS currency_ratio
+              FROM catalog_sales cs LEFT OUTER JOIN catalog_returns cr ON cs.cs_order_number = cr.cr_order_number AND cs.cs_item_sk = cr.cr_item_sk, date_dim
+              WHERE cr.cr_return_amount > 40 AND cs.cs_net_profit > -9000 AND cs.cs_net_paid > 0 AND cs.cs_quantity > 0 AND cs_sold_date_sk = d_date_sk AND d_year IN (2000, 2001)
+              GROUP BY cs.cs_item_sk) in_cat) catalog
+  WHERE catalog.return_rank <= 3 OR catalog.currency_rank <= 3
+  UNION
+  SELECT 'store', item, return_ratio, return_rank, currency_rank
+  FROM (SELECT item, return_ratio, currency_ratio, RANK() OVER (ORDER BY return_ratio) AS return_rank, RANK() OVER (ORDER BY currency_ratio) AS currency_rank
+        FROM (SELECT sts.ss_item_sk AS item,
+                     CAST(SUM(COALESCE(sr.sr_return_quantity, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(sts.ss_quantity, 0)) AS DECIMAL(15,4)) AS return_ratio,
+                     CAST(SUM(COALESCE(sr.sr_return_amt, 0)) AS DECIMAL(15,4)) / CAST(SUM(COALESCE(sts.ss_net_paid, 0)) AS DECIMAL(15,4)) AS currency_ratio
+              FROM store_sales sts LEFT OUTER JOIN store_returns sr ON sts.ss_ticket_number = sr.sr_ticket_number AND sts.ss_item_sk = sr.sr_item_sk, date_dim
+              WHERE sr.sr_return_amt > 40 AND sts.ss_net_profit > -9000 AND sts.ss_net_paid > 0 AND sts.ss_quantity > 0 AND ss_sold_date_sk = d_date_sk AND d_year IN (2000, 2001)
+              GROUP BY sts.ss_item_sk) in_store) store
+  WHERE store.return_rank <= 3 OR store.currency_rank <= 3
+) x
+ORDER BY 1, 4, 5, 2
+LIMIT 100;
+
+-- query: q50 -- how many days until items come back, by store
+SELECT s_store_name, s_company_id, s_street_number, s_street_name, s_city, s_zip,
+       SUM(CASE WHEN sr_returned_date_sk - ss_sold_date_sk <= 5 THEN 1 ELSE 0 END) AS `5 days`,
+       SUM(CASE WHEN sr_returned_date_sk - ss_sold_date_sk > 5 AND sr_returned_date_sk - ss_sold_date_sk <= 60 THEN 1 ELSE 0 END) AS `6-60 days`,
+       SUM(CASE WHEN sr_returned_date_sk - ss_sold_date_sk > 60 AND sr_returned_date_sk - ss_sold_date_sk <= 120 THEN 1 ELSE 0 END) AS `61-120 days`,
+       SUM(CASE WHEN sr_returned_date_sk - ss_sold_date_sk > 120 THEN 1 ELSE 0 END) AS `>120 days`
+FROM store_sales, store_returns, store, date_dim d1, date_dim d2
+WHERE d2.d_year IN (2000, 2001) AND d2.d_moy BETWEEN 1 AND 8 AND ss_ticket_number = sr_ticket_number AND ss_item_sk = sr_item_sk AND ss_sold_date_sk = d1.d_date_sk
+  AND sr_returned_date_sk = d2.d_date_sk AND ss_customer_sk = sr_customer_sk AND ss_store_sk = s_store_sk
+GROUP BY s_store_name, s_company_id, s_street_number, s_street_name, s_city, s_zip
+ORDER BY s_store_name, s_company_id, s_street_number, s_street_name, s_city, s_zip
+LIMIT 100;
+
+-- query: q51 -- running sums of two channels, FULL JOINed, and running greatest values over the join
+WITH web AS (
+  SELECT ws_item_sk AS item, d_date, SUM(SUM(ws_sales_price)) OVER (PARTITION BY ws_item_sk ORDER BY d_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
+  FROM web_sales, date_dim
+  WHERE ws_sold_date_sk = d_date_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11 AND ws_item_sk IS NOT NULL
+  GROUP BY ws_item_sk, d_date
+), shops AS (
+  SELECT ss_item_sk AS item, d_date, SUM(SUM(ss_sales_price)) OVER (PARTITION BY ss_item_sk ORDER BY d_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
+  FROM store_sales, date_dim
+  WHERE ss_sold_date_sk = d_date_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11 AND ss_item_sk IS NOT NULL
+  GROUP BY ss_item_sk, d_date
+)
+SELECT *
+FROM (SELECT item, d_date, web_sales, store_sales,
+             MAX(web_sales) OVER (PARTITION BY item ORDER BY d_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS web_running,
+             MAX(store_sales) OVER (PARTITION BY item ORDER BY d_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS store_running
+      FROM (SELECT CASE WHEN web.item IS NOT NULL THEN web.item ELSE shops.item END AS item,
+                   CASE WHEN web.d_date IS NOT NULL THEN web.d_date ELSE shops.d_date END AS d_date,
+                   web.running AS web_sales, shops.running AS store_sales
+            FROM web FULL OUTER JOIN shops ON web.item = shops.item AND web.d_date = shops.d_date) x) y
+WHERE web_running > store_running
+ORDER BY item, d_date
+LIMIT 10;
+
+-- query: q52 -- brands of a month
+SELECT dt.d_year, item.i_brand_id AS brand_id, item.i_brand AS brand, SUM(ss_ext_sales_price) AS ext_price
+FROM date_dim dt, store_sales, item
+WHERE dt.d_date_sk = store_sales.ss_sold_date_sk AND store_sales.ss_item_sk = item.i_item_sk AND item.i_manager_id IN (1, 2) AND dt.d_moy = 2 AND dt.d_year = 2000
+GROUP BY dt.d_year, item.i_brand, item.i_brand_id
+ORDER BY dt.d_year, ext_price DESC, brand_id
+LIMIT 2;
+
+-- query: q53 -- makers whose quarters differ from their usual one: a window over sums, filtered
+SELECT *
+FROM (SELECT i_manufact_id, SUM(ss_sales_price) AS sales, AVG(SUM(ss_sales_price)) OVER (PARTITION BY i_manufact_id) AS usual
+      FROM item, store_sales, date_dim, store
+      WHERE ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND d_month_seq IN (1200, 1201, 1206, 1207, 1210, 1211)
+        AND ((i_category IN ('Books', 'Sports') AND i_class IN ('class 1', 'class 2') AND i_brand IN ('brand 1', 'brand 2', 'brand 3'))
+          OR (i_category IN ('Music') AND i_class IN ('class 1', 'class 2') AND i_brand IN ('brand 1', 'brand 4')))
+      GROUP BY i_manufact_id, d_qoy) each
+WHERE CASE WHEN usual > 0 THEN ABS(sales - usual) / usual ELSE NULL END > 0.1
+ORDER BY usual, sales, i_manufact_id
+LIMIT 100;
+
+-- query: q54 -- how much customers of other channels spend in their stores, in segments of 50
+WITH mine AS (
+  SELECT DISTINCT c_customer_sk, c_current_addr_sk
+  FROM (SELECT cs_sold_date_sk AS day_sk, cs_bill_customer_sk AS customer, cs_item_sk AS item FROM catalog_sales
+        UNION ALL SELECT ws_sold_date_sk, ws_bill_customer_sk, ws_item_sk FROM web_sales) sold, item, date_dim, customer
+  WHERE day_sk = d_date_sk AND sold.item = i_item_sk AND i_category IN ('Books', 'Music') AND i_class IN ('class 1', 'class 2') AND c_customer_sk = sold.customer
+    AND d_moy = 2 AND d_year = 2000
+), revenue AS (
+  SELECT c_customer_sk, SUM(ss_ext_sales_price) AS revenue
+  FROM mine, store_sales, customer_address, store, date_dim
+  WHERE c_current_addr_sk = ca_address_sk AND ca_county = s_county AND ca_state = s_state AND ss_sold_date_sk = d_date_sk AND c_customer_sk = ss_customer_sk
+    AND d_month_seq BETWEEN (SELECT DISTINCT d_month_seq + 1 FROM date_dim WHERE d_year = 2000 AND d_moy = 2)
+                        AND (SELECT DISTINCT d_month_seq + 13 FROM date_dim WHERE d_year = 2000 AND d_moy = 2)
+  GROUP BY c_customer_sk
+), segments AS (SELECT CAST(revenue / 50 AS INT) AS segment FROM revenue)
+SELECT segment, COUNT(*) AS customers, segment * 50 AS base
+FROM segments
+GROUP BY segment
+ORDER BY segment, customers
+LIMIT 100;
+
+-- query: q55 -- brands of a manager in a month
+SELECT i_brand_id AS brand_id, i_brand AS brand, SUM(ss_ext_sales_price) AS ext_price
+FROM date_dim, store_sales, item
+WHERE d_date_sk = ss_sold_date_sk AND ss_item_sk = i_item_sk AND i_manager_id = 2 AND d_moy = 2 AND d_year = 2001
+GROUP BY i_brand, i_brand_id
+ORDER BY ext_price DESC, brand_id
+LIMIT 100;
+
+-- query: q56 -- as q33, items of some colours
+WITH shops AS (
+  SELECT i_item_id, SUM(ss_ext_sales_price) AS total FROM store_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_color IN ('slate', 'blanched')) AND ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ss_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_item_id
+), calls AS (
+  SELECT i_item_id, SUM(cs_ext_sales_price) AS total FROM catalog_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_color IN ('slate', 'blanched')) AND cs_item_sk = i_item_sk AND cs_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND cs_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_item_id
+), web AS (
+  SELECT i_item_id, SUM(ws_ext_sales_price) AS total FROM web_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_color IN ('slate', 'blanched')) AND ws_item_sk = i_item_sk AND ws_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ws_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -5
+  GROUP BY i_item_id
+)
+SELECT i_item_id, SUM(total) AS sales
+FROM (SELECT * FROM shops UNION ALL SELECT * FROM calls UNION ALL SELECT * FROM web) x
+GROUP BY i_item_id
+ORDER BY sales, i_item_id
+LIMIT 2;
+
 -- query: q57 -- the same by call center
 WITH monthly AS (
   SELECT i_category, i_brand, cc_name, d_year, d_moy, SUM(cs_sales_price) AS sales,
@@ -704,6 +999,198 @@ WITH monthly AS (
 SELECT * FROM beside
 WHERE d_year = 2000 AND usual > 0 AND CASE WHEN usual > 0 THEN ABS(sales - usual) / usual ELSE NULL END > 0.1
 ORDER BY sales - usual, sales_before
+LIMIT 100;
+
+-- query: q58 -- items that sold about as much in three channels in a week: dates of a week by a scalar subquery in an IN
+WITH shops AS (
+  SELECT i_item_id AS id, SUM(ss_ext_sales_price) AS revenue FROM store_sales, item, date_dim
+  WHERE ss_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq >= (SELECT d_week_seq FROM date_dim WHERE d_date = DATE '2000-02-01')) AND ss_sold_date_sk = d_date_sk
+  GROUP BY i_item_id
+), calls AS (
+  SELECT i_item_id AS id, SUM(cs_ext_sales_price) AS revenue FROM catalog_sales, item, date_dim
+  WHERE cs_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq >= (SELECT d_week_seq FROM date_dim WHERE d_date = DATE '2000-02-01')) AND cs_sold_date_sk = d_date_sk
+  GROUP BY i_item_id
+), web AS (
+  SELECT i_item_id AS id, SUM(ws_ext_sales_price) AS revenue FROM web_sales, item, date_dim
+  WHERE ws_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq >= (SELECT d_week_seq FROM date_dim WHERE d_date = DATE '2000-02-01')) AND ws_sold_date_sk = d_date_sk
+  GROUP BY i_item_id
+)
+SELECT shops.id, shops.revenue AS s, shops.revenue / ((shops.revenue + calls.revenue + web.revenue) / 3) * 100 AS s_part,
+       calls.revenue AS c, calls.revenue / ((shops.revenue + calls.revenue + web.revenue) / 3) * 100 AS c_part,
+       web.revenue AS w, web.revenue / ((shops.revenue + calls.revenue + web.revenue) / 3) * 100 AS w_part, (shops.revenue + calls.revenue + web.revenue) / 3 AS average
+FROM shops, calls, web
+WHERE shops.id = calls.id AND shops.id = web.id AND shops.revenue BETWEEN 0.3 * calls.revenue AND 3 * calls.revenue AND shops.revenue BETWEEN 0.3 * web.revenue AND 3 * web.revenue
+  AND calls.revenue BETWEEN 0.3 * shops.revenue AND 3 * shops.revenue AND calls.revenue BETWEEN 0.3 * web.revenue AND 3 * web.revenue
+  AND web.revenue BETWEEN 0.3 * shops.revenue AND 3 * shops.revenue AND web.revenue BETWEEN 0.3 * calls.revenue AND 3 * calls.revenue
+ORDER BY id, s
+LIMIT 100;
+
+-- query: q59 -- weeks of stores by day, beside those of 52 weeks later
+WITH weekly AS (
+  SELECT d_week_seq AS week, ss_store_sk AS store,
+         SUM(CASE WHEN d_day_name = 'Sunday' THEN ss_sales_price ELSE NULL END) AS sun, SUM(CASE WHEN d_day_name = 'Monday' THEN ss_sales_price ELSE NULL END) AS mon,
+         SUM(CASE WHEN d_day_name = 'Tuesday' THEN ss_sales_price ELSE NULL END) AS tue, SUM(CASE WHEN d_day_name = 'Wednesday' THEN ss_sales_price ELSE NULL END) AS wed,
+         SUM(CASE WHEN d_day_name = 'Friday' THEN ss_sales_price ELSE NULL END) AS fri, SUM(CASE WHEN d_day_name = 'Saturday' THEN ss_sales_price ELSE NULL END) AS sat
+  FROM store_sales, date_dim
+  WHERE d_date_sk = ss_sold_date_sk
+  GROUP BY d_week_seq, ss_store_sk
+)
+SELECT y.s_store_name, y.s_store_id, y.week, y.sun / z.sun AS r_sun, y.mon / z.mon AS r_mon, y.tue / z.tue AS r_tue, y.wed / z.wed AS r_wed, y.fri / z.fri AS r_fri, y.sat / z.sat AS r_sat
+FROM (SELECT s_store_name, weekly.week AS week, s_store_id, sun, mon, tue, wed, fri, sat FROM weekly, store, date_dim d
+      WHERE d.d_week_seq = weekly.week AND weekly.store = s_store_sk AND d_month_seq BETWEEN 1188 AND 1188 + 23) y,
+     (SELECT s_store_name, weekly.week AS week, s_store_id, sun, mon, tue, wed, fri, sat FROM weekly, store, date_dim d
+      WHERE d.d_week_seq = weekly.week AND weekly.store = s_store_sk AND d_month_seq BETWEEN 1188 + 12 AND 1188 + 35) z
+WHERE y.s_store_id = z.s_store_id AND y.week = z.week - 52
+ORDER BY y.s_store_name, y.s_store_id, y.week
+LIMIT 50;
+
+-- query: q60 -- as q56, by category
+WITH shops AS (
+  SELECT i_item_id, SUM(ss_ext_sales_price) AS total FROM store_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_category IN ('Music')) AND ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ss_addr_sk = ca_address_sk AND ca_gmt_offset = -6
+  GROUP BY i_item_id
+), calls AS (
+  SELECT i_item_id, SUM(cs_ext_sales_price) AS total FROM catalog_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_category IN ('Music')) AND cs_item_sk = i_item_sk AND cs_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND cs_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -6
+  GROUP BY i_item_id
+), web AS (
+  SELECT i_item_id, SUM(ws_ext_sales_price) AS total FROM web_sales, date_dim, customer_address, item
+  WHERE i_item_id IN (SELECT i_item_id FROM item WHERE i_category IN ('Music')) AND ws_item_sk = i_item_sk AND ws_sold_date_sk = d_date_sk
+    AND d_year = 2000 AND d_moy = 2 AND ws_bill_addr_sk = ca_address_sk AND ca_gmt_offset = -6
+  GROUP BY i_item_id
+)
+SELECT i_item_id, SUM(total) AS sales
+FROM (SELECT * FROM shops UNION ALL SELECT * FROM calls UNION ALL SELECT * FROM web) x
+GROUP BY i_item_id
+ORDER BY i_item_id, sales
+LIMIT 100;
+
+-- query: q61 -- promoted sales as a part of all: two one-row aggregates crossed
+SELECT promotions, total, CAST(promotions AS DECIMAL(15,4)) / CAST(total AS DECIMAL(15,4)) * 100 AS part
+FROM (SELECT SUM(ss_ext_sales_price) AS promotions
+      FROM store_sales, store, promotion, date_dim, customer, customer_address, item
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_promo_sk = p_promo_sk AND ss_customer_sk = c_customer_sk AND ca_address_sk = c_current_addr_sk
+        AND ss_item_sk = i_item_sk AND ca_gmt_offset = -5 AND i_category IN ('Books', 'Music') AND (p_channel_dmail = 'Y' OR p_channel_email = 'Y' OR p_channel_tv = 'Y')
+        AND s_gmt_offset IN (-5, -6) AND d_year = 2000) promoted,
+     (SELECT SUM(ss_ext_sales_price) AS total
+      FROM store_sales, store, date_dim, customer, customer_address, item
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_customer_sk = c_customer_sk AND ca_address_sk = c_current_addr_sk
+        AND ss_item_sk = i_item_sk AND ca_gmt_offset = -5 AND i_category IN ('Books', 'Music') AND s_gmt_offset IN (-5, -6) AND d_year = 2000) everything
+ORDER BY promotions, total
+LIMIT 100;
+
+-- query: q62 -- how many days until web orders are shipped, by warehouse, way and site
+SELECT SUBSTR(w_warehouse_name, 1, 20) AS warehouse, sm_type, web_name,
+       SUM(CASE WHEN ws_ship_date_sk - ws_sold_date_sk <= 3 THEN 1 ELSE 0 END) AS `3 days`,
+       SUM(CASE WHEN ws_ship_date_sk - ws_sold_date_sk > 3 AND ws_ship_date_sk - ws_sold_date_sk <= 60 THEN 1 ELSE 0 END) AS `4-60 days`,
+       SUM(CASE WHEN ws_ship_date_sk - ws_sold_date_sk > 60 AND ws_ship_date_sk - ws_sold_date_sk <= 90 THEN 1 ELSE 0 END) AS `61-90 days`,
+       SUM(CASE WHEN ws_ship_date_sk - ws_sold_date_sk > 90 THEN 1 ELSE 0 END) AS `>90 days`
+FROM web_sales, warehouse, ship_mode, web_site, date_dim
+WHERE d_month_seq BETWEEN 1188 AND 1188 + 30 AND ws_ship_date_sk = d_date_sk AND ws_warehouse_sk = w_warehouse_sk AND ws_ship_mode_sk = sm_ship_mode_sk AND ws_web_site_sk = web_site_sk
+GROUP BY SUBSTR(w_warehouse_name, 1, 20), sm_type, web_name
+ORDER BY SUBSTR(w_warehouse_name, 1, 20), sm_type, web_name
+LIMIT 7;
+
+-- query: q63 -- as q53, managers by month
+SELECT *
+FROM (SELECT i_manager_id, SUM(ss_sales_price) AS sales, AVG(SUM(ss_sales_price)) OVER (PARTITION BY i_manager_id) AS usual
+      FROM item, store_sales, date_dim, store
+      WHERE ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND d_month_seq IN (1200, 1201, 1206, 1207, 1210, 1211)
+        AND ((i_category IN ('Books', 'Sports') AND i_class IN ('class 1', 'class 2') AND i_brand IN ('brand 1', 'brand 2', 'brand 3'))
+          OR (i_category IN ('Music') AND i_class IN ('class 1', 'class 2') AND i_brand IN ('brand 1', 'brand 4')))
+      GROUP BY i_manager_id, d_moy) each
+WHERE CASE WHEN usual > 0 THEN ABS(sales - usual) / usual ELSE NULL END > 0.1
+ORDER BY i_manager_id, usual, sales
+LIMIT 100;
+
+-- query: q64 -- seventeen tables in one CTE, which is joined to itself by year
+WITH refunded AS (
+  SELECT cs_item_sk, SUM(cs_ext_list_price) AS sale, SUM(cr_refunded_cash + cr_reversed_charge + cr_store_credit) AS refund
+  FROM catalog_sales, catalog_returns
+  WHERE cs_item_sk = cr_item_sk AND cs_order_number = cr_order_number
+  GROUP BY cs_item_sk
+  HAVING SUM(cs_ext_list_price) > SUM(cr_refunded_cash + cr_reversed_charge + cr_store_credit) / 2
+), crossed AS (
+  SELECT i_product_name AS product, i_item_sk AS item_sk, s_store_name AS store_name, s_zip AS store_zip, ad1.ca_street_name AS b_street, ad1.ca_city AS b_city, ad1.ca_zip AS b_zip,
+         ad2.ca_street_name AS c_street, ad2.ca_city AS c_city, ad2.ca_zip AS c_zip, d1.d_year AS syear, d2.d_year AS fsyear, d3.d_year AS s2year,
+         COUNT(*) AS cnt, SUM(ss_wholesale_cost) AS s1, SUM(ss_list_price) AS s2, SUM(ss_coupon_amt) AS s3
+  FROM store_sales, store_returns, refunded, date_dim d1, date_dim d2, date_dim d3, store, customer, customer_demographics cd1, customer_demographics cd2, promotion,
+       household_demographics hd1, household_demographics hd2, customer_address ad1, customer_address ad2, income_band ib1, income_band ib2, item
+  WHERE ss_store_sk = s_store_sk AND ss_sold_date_sk = d1.d_date_sk AND ss_customer_sk = c_customer_sk AND ss_cdemo_sk = cd1.cd_demo_sk AND ss_hdemo_sk = hd1.hd_demo_sk
+    AND ss_addr_sk = ad1.ca_address_sk AND ss_item_sk = i_item_sk AND ss_item_sk = sr_item_sk AND ss_ticket_number = sr_ticket_number AND ss_item_sk = refunded.cs_item_sk
+    AND c_current_cdemo_sk = cd2.cd_demo_sk AND c_current_hdemo_sk = hd2.hd_demo_sk AND c_current_addr_sk = ad2.ca_address_sk AND c_first_sales_date_sk = d2.d_date_sk
+    AND c_first_shipto_date_sk = d3.d_date_sk AND ss_promo_sk = p_promo_sk AND hd1.hd_income_band_sk = ib1.ib_income_band_sk AND hd2.hd_income_band_sk = ib2.ib_income_band_sk
+    AND cd1.cd_marital_status <> cd2.cd_marital_status AND i_color IN ('slate', 'blanched', 'powder', 'orchid') AND i_current_price BETWEEN 1 AND 1 + 98
+  GROUP BY i_product_name, i_item_sk, s_store_name, s_zip, ad1.ca_street_name, ad1.ca_city, ad1.ca_zip, ad2.ca_street_name, ad2.ca_city, ad2.ca_zip, d1.d_year, d2.d_year, d3.d_year
+)
+SELECT cs1.product, cs1.store_name, cs1.store_zip, cs1.b_street, cs1.b_city, cs1.b_zip, cs1.c_street, cs1.c_city, cs1.c_zip, cs1.syear, cs1.cnt, cs1.s1 AS s11, cs1.s2 AS s21, cs1.s3 AS s31,
+       cs2.s1 AS s12, cs2.s2 AS s22, cs2.s3 AS s32, cs2.syear AS syear2, cs2.cnt AS cnt2
+FROM crossed cs1, crossed cs2
+WHERE cs1.item_sk = cs2.item_sk AND cs1.syear IN (2000, 2001) AND cs2.syear IN (2000, 2000 + 1) AND cs2.cnt <= cs1.cnt
+  AND cs1.store_name = cs2.store_name AND cs1.store_zip = cs2.store_zip
+ORDER BY cs1.product, cs1.store_name, cnt2, s11, s12;
+
+-- query: q65 -- items that bring a store little beside its usual item: a subquery grouped twice
+SELECT s_store_name, i_item_desc, sc.revenue, i_current_price, i_wholesale_cost, i_brand
+FROM store, item,
+     (SELECT ss_store_sk, AVG(revenue) AS usual
+      FROM (SELECT ss_store_sk, ss_item_sk, SUM(ss_sales_price) AS revenue FROM store_sales, date_dim
+            WHERE ss_sold_date_sk = d_date_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11 GROUP BY ss_store_sk, ss_item_sk) sa
+      GROUP BY ss_store_sk) sb,
+     (SELECT ss_store_sk, ss_item_sk, SUM(ss_sales_price) AS revenue FROM store_sales, date_dim
+      WHERE ss_sold_date_sk = d_date_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11 GROUP BY ss_store_sk, ss_item_sk) sc
+WHERE sb.ss_store_sk = sc.ss_store_sk AND sc.revenue <= 0.6 * sb.usual AND s_store_sk = sc.ss_store_sk AND i_item_sk = sc.ss_item_sk
+ORDER BY s_store_name, i_item_desc, sc.revenue, i_current_price, i_wholesale_cost, i_brand
+LIMIT 100;
+
+-- query: q66 -- months of warehouses in two channels: a wide union of pivots, summed again, with quotients
+SELECT w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, ship_carriers, year, SUM(jan) AS jan, SUM(feb) AS feb, SUM(aug) AS aug, SUM(dec) AS dec,
+       SUM(jan / w_warehouse_sq_ft) AS jan_per_foot, SUM(feb / w_warehouse_sq_ft) AS feb_per_foot, SUM(jan_net) AS jan_net, SUM(feb_net) AS feb_net, SUM(dec_net) AS dec_net
+FROM (SELECT w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, 'DHL' || ',' || 'BARIAN' AS ship_carriers, d_year AS year,
+             SUM(CASE WHEN d_moy = 1 THEN ws_ext_sales_price * ws_quantity ELSE 0 END) AS jan, SUM(CASE WHEN d_moy = 2 THEN ws_ext_sales_price * ws_quantity ELSE 0 END) AS feb,
+             SUM(CASE WHEN d_moy = 8 THEN ws_ext_sales_price * ws_quantity ELSE 0 END) AS aug, SUM(CASE WHEN d_moy = 12 THEN ws_ext_sales_price * ws_quantity ELSE 0 END) AS dec,
+             SUM(CASE WHEN d_moy = 1 THEN ws_net_paid * ws_quantity ELSE 0 END) AS jan_net, SUM(CASE WHEN d_moy = 2 THEN ws_net_paid * ws_quantity ELSE 0 END) AS feb_net,
+             SUM(CASE WHEN d_moy = 12 THEN ws_net_paid * ws_quantity ELSE 0 END) AS dec_net
+      FROM web_sales, warehouse, date_dim, time_dim, ship_mode
+      WHERE ws_warehouse_sk = w_warehouse_sk AND ws_sold_date_sk = d_date_sk AND ws_sold_time_sk = t_time_sk AND ws_ship_mode_sk = sm_ship_mode_sk AND d_year = 2000
+        AND t_time BETWEEN 30000 AND 30000 + 48800 AND sm_carrier IN ('DHL', 'BARIAN')
+      GROUP BY w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, d_year
+      UNION ALL
+      SELECT w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, 'DHL' || ',' || 'BARIAN' AS ship_carriers, d_year AS year,
+             SUM(CASE WHEN d_moy = 1 THEN cs_sales_price * cs_quantity ELSE 0 END), SUM(CASE WHEN d_moy = 2 THEN cs_sales_price * cs_quantity ELSE 0 END),
+             SUM(CASE WHEN d_moy = 8 THEN cs_sales_price * cs_quantity ELSE 0 END), SUM(CASE WHEN d_moy = 12 THEN cs_sales_price * cs_quantity ELSE 0 END),
+             SUM(CASE WHEN d_moy = 1 THEN cs_net_paid_inc_tax * cs_quantity ELSE 0 END), SUM(CASE WHEN d_moy = 2 THEN cs_net_paid_inc_tax * cs_quantity ELSE 0 END),
+             SUM(CASE WHEN d_moy = 12 THEN cs_net_paid_inc_tax * cs_quantity ELSE 0 END)
+      FROM catalog_sales, warehouse, date_dim, time_dim, ship_mode
+      WHERE cs_warehouse_sk = w_warehouse_sk AND cs_sold_date_sk = d_date_sk AND cs_sold_time_sk = t_time_sk AND cs_ship_mode_sk = sm_ship_mode_sk AND d_year = 2000
+        AND t_time BETWEEN 30000 AND 30000 + 48800 AND sm_carrier IN ('DHL', 'BARIAN')
+      GROUP BY w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, d_year) x
+GROUP BY w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, ship_carriers, year
+ORDER BY w_warehouse_name
+LIMIT 100;
+
+-- query: q67 -- eight columns rolled up, and the best of each category
+SELECT *
+FROM (SELECT i_category, i_class, i_brand, i_product_name, d_year, d_qoy, d_moy, s_store_id, sales, RANK() OVER (PARTITION BY i_category ORDER BY sales DESC) AS place
+      FROM (SELECT i_category, i_class, i_brand, i_product_name, d_year, d_qoy, d_moy, s_store_id, SUM(COALESCE(ss_sales_price * ss_quantity, 0)) AS sales
+            FROM store_sales, date_dim, store, item
+            WHERE ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk AND ss_store_sk = s_store_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
+            GROUP BY ROLLUP (i_category, i_class, i_brand, i_product_name, d_year, d_qoy, d_moy, s_store_id)) dw1) dw2
+WHERE place <= 6
+ORDER BY i_category, i_class, i_brand, i_product_name, d_year, d_qoy, d_moy, s_store_id, sales, place
+LIMIT 15;
+
+-- query: q68 -- as q46, with prices
+SELECT c_last_name, c_first_name, ca_city, bought_city, ss_ticket_number, price, tax, list
+FROM (SELECT ss_ticket_number, ss_customer_sk, ca_city AS bought_city, SUM(ss_ext_sales_price) AS price, SUM(ss_ext_list_price) AS list, SUM(ss_ext_tax) AS tax
+      FROM store_sales, date_dim, store, household_demographics, customer_address
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_hdemo_sk = hd_demo_sk AND ss_addr_sk = ca_address_sk
+        AND d_dom BETWEEN 1 AND 5 AND (hd_dep_count = 4 OR hd_vehicle_count IN (1, 2)) AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_city IN ('Midway', 'Fairview', 'Oakland')
+      GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, ca_city) dn, customer, customer_address now
+WHERE ss_customer_sk = c_customer_sk AND c_current_addr_sk = now.ca_address_sk AND now.ca_city <> bought_city
+ORDER BY c_last_name, ss_ticket_number
 LIMIT 100;
 
 -- query: q97 -- buyers in stores, by catalog, or both: a FULL JOIN of two grouped CTEs
