@@ -1193,6 +1193,425 @@ WHERE ss_customer_sk = c_customer_sk AND c_current_addr_sk = now.ca_address_sk A
 ORDER BY c_last_name, ss_ticket_number
 LIMIT 100;
 
+-- query: q69 -- as q10: bought in a store, and neither on the web nor by catalog
+SELECT cd_gender, cd_marital_status, cd_education_status, COUNT(*) AS cnt1, cd_purchase_estimate, COUNT(*) AS cnt2, cd_credit_rating, COUNT(*) AS cnt3
+FROM customer c, customer_address ca, customer_demographics
+WHERE c.c_current_addr_sk = ca.ca_address_sk AND ca_state IN ('GA', 'OH', 'TN') AND cd_demo_sk = c.c_current_cdemo_sk
+  AND EXISTS (SELECT * FROM store_sales, date_dim WHERE c.c_customer_sk = ss_customer_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2000 AND d_moy BETWEEN 2 AND 2 + 2)
+  AND (NOT EXISTS (SELECT * FROM web_sales, date_dim WHERE c.c_customer_sk = ws_bill_customer_sk AND ws_sold_date_sk = d_date_sk AND d_year = 2001 AND d_moy BETWEEN 2 AND 2 + 2)
+       AND NOT EXISTS (SELECT * FROM catalog_sales, date_dim WHERE c.c_customer_sk = cs_ship_customer_sk AND cs_sold_date_sk = d_date_sk AND d_year = 1999 AND d_moy BETWEEN 2 AND 2 + 2))
+GROUP BY cd_gender, cd_marital_status, cd_education_status, cd_purchase_estimate, cd_credit_rating
+ORDER BY cd_gender, cd_marital_status, cd_education_status, cd_purchase_estimate, cd_credit_rating
+LIMIT 100;
+
+-- query: q70 -- profits rolled up over the best states only, which a ranking in an IN decides, and ranked among their level
+SELECT SUM(ss_net_profit) AS total, s_state, s_county, GROUPING(s_state) + GROUPING(s_county) AS level,
+       RANK() OVER (PARTITION BY GROUPING(s_state) + GROUPING(s_county), CASE WHEN GROUPING(s_county) = 0 THEN s_state END ORDER BY SUM(ss_net_profit) DESC) AS place
+FROM store_sales, date_dim d1, store
+WHERE d1.d_month_seq BETWEEN 1200 AND 1200 + 11 AND d1.d_date_sk = ss_sold_date_sk AND s_store_sk = ss_store_sk
+  AND s_state IN (SELECT s_state FROM (SELECT s_state, RANK() OVER (PARTITION BY s_state ORDER BY SUM(ss_net_profit) DESC) AS ranking
+                                       FROM store_sales, store, date_dim
+                                       WHERE d_month_seq BETWEEN 1200 AND 1200 + 11 AND d_date_sk = ss_sold_date_sk AND s_store_sk = ss_store_sk GROUP BY s_state) best
+                  WHERE ranking <= 5)
+GROUP BY ROLLUP (s_state, s_county)
+ORDER BY level DESC, CASE WHEN level = 0 THEN s_state END, place
+LIMIT 100;
+
+-- query: q71 -- brands at breakfast and dinner in any channel
+SELECT i_brand_id AS brand_id, i_brand AS brand, t_hour, t_minute, SUM(ext_price) AS price
+FROM item,
+     (SELECT ws_ext_sales_price AS ext_price, ws_sold_date_sk AS day_sk, ws_item_sk AS item_sk, ws_sold_time_sk AS time_sk FROM web_sales, date_dim WHERE d_date_sk = ws_sold_date_sk AND d_moy = 2 AND d_year = 2000
+      UNION ALL SELECT cs_ext_sales_price, cs_sold_date_sk, cs_item_sk, cs_sold_time_sk FROM catalog_sales, date_dim WHERE d_date_sk = cs_sold_date_sk AND d_moy = 2 AND d_year = 2000
+      UNION ALL SELECT ss_ext_sales_price, ss_sold_date_sk, ss_item_sk, ss_sold_time_sk FROM store_sales, date_dim WHERE d_date_sk = ss_sold_date_sk AND d_moy = 2 AND d_year = 2000) sold,
+     time_dim
+WHERE item_sk = i_item_sk AND i_manager_id IN (1, 2) AND time_sk = t_time_sk AND (t_meal_time = 'breakfast' OR t_meal_time = 'dinner')
+GROUP BY i_brand, i_brand_id, t_hour, t_minute
+ORDER BY price DESC, i_brand_id, t_hour, t_minute;
+
+-- query: q72 -- orders that the stock of their week could not fill, shipped late: eleven tables, LEFT JOINs, an inequality
+SELECT i_item_desc, w_warehouse_name, d1.d_week_seq, SUM(CASE WHEN p_promo_sk IS NULL THEN 1 ELSE 0 END) AS no_promo,
+       SUM(CASE WHEN p_promo_sk IS NOT NULL THEN 1 ELSE 0 END) AS promo, COUNT(*) AS total
+FROM catalog_sales
+JOIN inventory ON cs_item_sk = inv_item_sk
+JOIN warehouse ON w_warehouse_sk = inv_warehouse_sk
+JOIN item ON i_item_sk = cs_item_sk
+JOIN customer_demographics ON cs_bill_cdemo_sk = cd_demo_sk
+JOIN household_demographics ON cs_bill_hdemo_sk = hd_demo_sk
+JOIN date_dim d1 ON cs_sold_date_sk = d1.d_date_sk
+JOIN date_dim d2 ON inv_date_sk = d2.d_date_sk
+JOIN date_dim d3 ON cs_ship_date_sk = d3.d_date_sk
+LEFT OUTER JOIN promotion ON cs_promo_sk = p_promo_sk
+LEFT OUTER JOIN catalog_returns ON cr_item_sk = cs_item_sk AND cr_order_number = cs_order_number
+WHERE d1.d_week_seq = d2.d_week_seq AND inv_quantity_on_hand < 10 * cs_quantity AND d3.d_date > d1.d_date + INTERVAL 1 DAYS
+  AND hd_buy_potential IN ('>10000', '0-500', 'Unknown') AND d1.d_year IN (2000, 2001) AND cd_marital_status IN ('M', 'D', 'S')
+GROUP BY i_item_desc, w_warehouse_name, d1.d_week_seq
+ORDER BY total DESC, i_item_desc, w_warehouse_name, d1.d_week_seq
+LIMIT 100;
+
+-- query: q73 -- as q34, fewer items
+SELECT c_last_name, c_first_name, c_salutation, c_preferred_cust_flag, ss_ticket_number, cnt
+FROM (SELECT ss_ticket_number, ss_customer_sk, COUNT(*) AS cnt
+      FROM store_sales, date_dim, store, household_demographics
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_hdemo_sk = hd_demo_sk AND d_dom BETWEEN 1 AND 12
+        AND (hd_buy_potential = '>10000' OR hd_buy_potential = 'Unknown' OR hd_buy_potential = '1001-5000') AND hd_vehicle_count > 0
+        AND CASE WHEN hd_vehicle_count > 0 THEN hd_dep_count / hd_vehicle_count ELSE NULL END > 0.5
+        AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_county IN ('Walker County', 'Daviess County', 'Ziebach County')
+      GROUP BY ss_ticket_number, ss_customer_sk) dj, customer
+WHERE ss_customer_sk = c_customer_sk AND cnt BETWEEN 1 AND 5
+ORDER BY cnt DESC, c_last_name ASC
+LIMIT 2;
+
+-- query: q74 -- as q11, with the greatest payment and without a ratio of zero
+WITH yearly AS (
+  SELECT c_customer_id AS id, c_first_name AS first_name, c_last_name AS last_name, d_year AS year, SUM(ss_net_paid) AS total, 's' AS channel
+  FROM customer, store_sales, date_dim
+  WHERE c_customer_sk = ss_customer_sk AND ss_sold_date_sk = d_date_sk AND d_year IN (2000, 2000 + 1)
+  GROUP BY c_customer_id, c_first_name, c_last_name, d_year
+  UNION ALL
+  SELECT c_customer_id, c_first_name, c_last_name, d_year, SUM(ws_net_paid), 'w'
+  FROM customer, web_sales, date_dim
+  WHERE c_customer_sk = ws_bill_customer_sk AND ws_sold_date_sk = d_date_sk AND d_year IN (2000, 2000 + 1)
+  GROUP BY c_customer_id, c_first_name, c_last_name, d_year
+)
+SELECT s2.id, s2.first_name, s2.last_name
+FROM yearly s1, yearly s2, yearly w1, yearly w2
+WHERE s2.id = s1.id AND s1.id = w2.id AND s1.id = w1.id AND s1.channel = 's' AND w1.channel = 'w' AND s2.channel = 's' AND w2.channel = 'w'
+  AND s1.year = 2000 AND s2.year = 2000 + 1 AND w1.year = 2000 AND w2.year = 2000 + 1 AND s1.total > 0 AND w1.total > 0
+  AND CASE WHEN w1.total > 0 THEN w2.total / w1.total ELSE NULL END > CASE WHEN s1.total > 0 THEN s2.total / s1.total ELSE NULL END
+ORDER BY 2, 1, 3
+LIMIT 100;
+
+-- query: q75 -- kinds of items that sold less than a year before, less what came back: UNION of three LEFT JOINs, joined to itself
+WITH sold AS (
+  SELECT d_year, i_brand_id, i_class_id, i_category_id, i_manufact_id, SUM(cnt) AS cnt, SUM(amt) AS amt
+  FROM (SELECT d_year, i_brand_id, i_class_id, i_category_id, i_manufact_id, cs_quantity - COALESCE(cr_return_quantity, 0) AS cnt, cs_ext_sales_price - COALESCE(cr_return_amount, 0.0) AS amt
+        FROM catalog_sales JOIN item ON i_item_sk = cs_item_sk JOIN date_dim ON d_date_sk = cs_sold_date_sk
+             LEFT JOIN catalog_returns ON cs_order_number = cr_order_number AND cs_item_sk = cr_item_sk
+        WHERE i_category IN ('Books', 'Music')
+        UNION
+        SELECT d_year, i_brand_id, i_class_id, i_category_id, i_manufact_id, ss_quantity - COALESCE(sr_return_quantity, 0), ss_ext_sales_price - COALESCE(sr_return_amt, 0.0)
+        FROM store_sales JOIN item ON i_item_sk = ss_item_sk JOIN date_dim ON d_date_sk = ss_sold_date_sk
+             LEFT JOIN store_returns ON ss_ticket_number = sr_ticket_number AND ss_item_sk = sr_item_sk
+        WHERE i_category IN ('Books', 'Music')
+        UNION
+        SELECT d_year, i_brand_id, i_class_id, i_category_id, i_manufact_id, ws_quantity - COALESCE(wr_return_quantity, 0), ws_ext_sales_price - COALESCE(wr_return_amt, 0.0)
+        FROM web_sales JOIN item ON i_item_sk = ws_item_sk JOIN date_dim ON d_date_sk = ws_sold_date_sk
+             LEFT JOIN web_returns ON ws_order_number = wr_order_number AND ws_item_sk = wr_item_sk
+        WHERE i_category IN ('Books', 'Music')) detail
+  GROUP BY d_year, i_brand_id, i_class_id, i_category_id, i_manufact_id
+)
+SELECT past.d_year AS past_year, now.d_year AS year, now.i_brand_id, now.i_class_id, now.i_category_id, now.i_manufact_id, past.cnt AS past_cnt, now.cnt AS cnt,
+       now.cnt - past.cnt AS cnt_more, now.amt - past.amt AS amt_more
+FROM sold now, sold past
+WHERE now.i_brand_id = past.i_brand_id AND now.i_class_id = past.i_class_id AND now.i_category_id = past.i_category_id AND now.i_manufact_id = past.i_manufact_id
+  AND now.d_year = 2001 AND past.d_year = 2001 - 1 AND CAST(now.cnt AS DECIMAL(17,2)) / CAST(past.cnt AS DECIMAL(17,2)) < 0.9
+ORDER BY cnt_more, amt_more
+LIMIT 100;
+
+-- query: q76 -- sales without a store, a customer or an address, in three channels
+SELECT channel, missing, d_year, d_qoy, i_category, COUNT(*) AS cnt, SUM(price) AS amt
+FROM (SELECT 'store' AS channel, 'ss_store_sk' AS missing, d_year, d_qoy, i_category, ss_ext_sales_price AS price FROM store_sales, item, date_dim
+      WHERE ss_store_sk IS NULL AND ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk
+      UNION ALL
+      SELECT 'web', 'ws_ship_customer_sk', d_year, d_qoy, i_category, ws_ext_sales_price FROM web_sales, item, date_dim
+      WHERE ws_ship_customer_sk IS NULL AND ws_sold_date_sk = d_date_sk AND ws_item_sk = i_item_sk
+      UNION ALL
+      SELECT 'catalog', 'cs_ship_addr_sk', d_year, d_qoy, i_category, cs_ext_sales_price FROM catalog_sales, item, date_dim
+      WHERE cs_ship_addr_sk IS NULL AND cs_sold_date_sk = d_date_sk AND cs_item_sk = i_item_sk) nowhere
+GROUP BY channel, missing, d_year, d_qoy, i_category
+ORDER BY channel, missing, d_year, d_qoy, i_category
+LIMIT 100;
+
+-- query: q77 -- sales and returns of three channels, grouped apart, LEFT JOINed or crossed, and rolled up
+WITH ss AS (
+  SELECT s_store_sk, SUM(ss_ext_sales_price) AS sales, SUM(ss_net_profit) AS profit FROM store_sales, date_dim, store
+  WHERE ss_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS) AND ss_store_sk = s_store_sk
+  GROUP BY s_store_sk
+), sr AS (
+  SELECT s_store_sk, SUM(sr_return_amt) AS back, SUM(sr_net_loss) AS loss FROM store_returns, date_dim, store
+  WHERE sr_returned_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS) AND sr_store_sk = s_store_sk
+  GROUP BY s_store_sk
+), cs AS (
+  SELECT cs_call_center_sk, SUM(cs_ext_sales_price) AS sales, SUM(cs_net_profit) AS profit FROM catalog_sales, date_dim
+  WHERE cs_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+  GROUP BY cs_call_center_sk
+), cr AS (
+  SELECT cr_call_center_sk, SUM(cr_return_amount) AS back, SUM(cr_net_loss) AS loss FROM catalog_returns, date_dim
+  WHERE cr_returned_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 200 DAYS)
+  GROUP BY cr_call_center_sk
+), ws AS (
+  SELECT wp_web_page_sk, SUM(ws_ext_sales_price) AS sales, SUM(ws_net_profit) AS profit FROM web_sales, date_dim, web_page
+  WHERE ws_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS) AND ws_web_page_sk = wp_web_page_sk
+  GROUP BY wp_web_page_sk
+), wr AS (
+  SELECT wp_web_page_sk, SUM(wr_return_amt) AS back, SUM(wr_net_loss) AS loss FROM web_returns, date_dim, web_page
+  WHERE wr_returned_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS) AND wr_web_page_sk = wp_web_page_sk
+  GROUP BY wp_web_page_sk
+)
+SELECT channel, id, SUM(sales) AS sales, SUM(back) AS back, SUM(profit) AS profit
+FROM (SELECT 'store channel' AS channel, ss.s_store_sk AS id, sales, COALESCE(back, 0) AS back, (profit - COALESCE(loss, 0)) AS profit FROM ss LEFT JOIN sr ON ss.s_store_sk = sr.s_store_sk
+      UNION ALL
+      SELECT 'catalog channel', cs_call_center_sk, sales, back, (profit - loss) FROM cs, cr
+      UNION ALL
+      SELECT 'web channel', ws.wp_web_page_sk, sales, COALESCE(back, 0), (profit - COALESCE(loss, 0)) FROM ws LEFT JOIN wr ON ws.wp_web_page_sk = wr.wp_web_page_sk) x
+GROUP BY ROLLUP (channel, id)
+ORDER BY channel, id
+LIMIT 100;
+
+-- query: q78 -- what customers bought and kept in a year, in stores beside the other channels: LEFT JOINs with IS NULL, and LEFT JOINs of CTEs
+WITH ws AS (
+  SELECT d_year AS ws_sold_year, ws_item_sk, ws_bill_customer_sk AS ws_customer_sk, SUM(ws_quantity) AS ws_qty, SUM(ws_wholesale_cost) AS ws_wc, SUM(ws_sales_price) AS ws_sp
+  FROM web_sales LEFT JOIN web_returns ON wr_order_number = ws_order_number AND ws_item_sk = wr_item_sk JOIN date_dim ON ws_sold_date_sk = d_date_sk
+  WHERE wr_order_number IS NULL
+  GROUP BY d_year, ws_item_sk, ws_bill_customer_sk
+), cs AS (
+  SELECT d_year AS cs_sold_year, cs_item_sk, cs_bill_customer_sk AS cs_customer_sk, SUM(cs_quantity) AS cs_qty, SUM(cs_wholesale_cost) AS cs_wc, SUM(cs_sales_price) AS cs_sp
+  FROM catalog_sales LEFT JOIN catalog_returns ON cr_order_number = cs_order_number AND cs_item_sk = cr_item_sk JOIN date_dim ON cs_sold_date_sk = d_date_sk
+  WHERE cr_order_number IS NULL
+  GROUP BY d_year, cs_item_sk, cs_bill_customer_sk
+), ss AS (
+  SELECT d_year AS ss_sold_year, ss_item_sk, ss_customer_sk, SUM(ss_quantity) AS ss_qty, SUM(ss_wholesale_cost) AS ss_wc, SUM(ss_sales_price) AS ss_sp
+  FROM store_sales LEFT JOIN store_returns ON sr_ticket_number = ss_ticket_number AND ss_item_sk = sr_item_sk JOIN date_dim ON ss_sold_date_sk = d_date_sk
+  WHERE sr_ticket_number IS NULL
+  GROUP BY d_year, ss_item_sk, ss_customer_sk
+)
+SELECT ss_sold_year, ss_item_sk, ss_customer_sk, ROUND(ss_qty / (COALESCE(ws_qty, 0) + COALESCE(cs_qty, 0)), 2) AS ratio, ss_qty AS store_qty, ss_wc AS store_cost, ss_sp AS store_price,
+       COALESCE(ws_qty, 0) + COALESCE(cs_qty, 0) AS other_qty, COALESCE(ws_wc, 0) + COALESCE(cs_wc, 0) AS other_cost, COALESCE(ws_sp, 0) + COALESCE(cs_sp, 0) AS other_price
+FROM ss LEFT JOIN ws ON ws_sold_year = ss_sold_year AND ws_item_sk = ss_item_sk AND ws_customer_sk = ss_customer_sk
+        LEFT JOIN cs ON cs_sold_year = ss_sold_year AND cs_item_sk = ss_item_sk AND cs_customer_sk = ss_customer_sk
+WHERE (COALESCE(ws_qty, 0) > 0 OR COALESCE(cs_qty, 0) > 0) AND ss_sold_year IN (2000, 2001)
+ORDER BY ss_sold_year, ss_item_sk, ss_customer_sk, ss_qty DESC, ss_wc DESC, ss_sp DESC, other_qty, other_cost, other_price, ROUND(ss_qty / (COALESCE(ws_qty + cs_qty, 1)), 2)
+LIMIT 100;
+
+-- query: q79 -- tickets of Mondays in stores of one size
+SELECT c_last_name, c_first_name, SUBSTR(s_city, 1, 30) AS city, ss_ticket_number, amt, profit
+FROM (SELECT ss_ticket_number, ss_customer_sk, store.s_city, SUM(ss_coupon_amt) AS amt, SUM(ss_net_profit) AS profit
+      FROM store_sales, date_dim, store, household_demographics
+      WHERE ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND ss_hdemo_sk = hd_demo_sk AND (hd_dep_count = 3 OR hd_vehicle_count > 1) AND d_dow IN (1, 2, 3)
+        AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_number_employees BETWEEN 200 AND 295
+      GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, store.s_city) ms, customer
+WHERE ss_customer_sk = c_customer_sk
+ORDER BY c_last_name, c_first_name, SUBSTR(s_city, 1, 30), profit, ss_ticket_number
+LIMIT 3;
+
+-- query: q80 -- as q05: sales LEFT JOINed to their returns, outside of television, rolled up over three channels
+WITH shops AS (
+  SELECT s_store_id AS id, SUM(ss_ext_sales_price) AS sales, SUM(COALESCE(sr_return_amt, 0)) AS back, SUM(ss_net_profit - COALESCE(sr_net_loss, 0)) AS profit
+  FROM store_sales LEFT OUTER JOIN store_returns ON ss_item_sk = sr_item_sk AND ss_ticket_number = sr_ticket_number, date_dim, store, item, promotion
+  WHERE ss_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+    AND ss_store_sk = s_store_sk AND ss_item_sk = i_item_sk AND i_current_price > 20 AND ss_promo_sk = p_promo_sk AND p_channel_tv = 'N'
+  GROUP BY s_store_id
+), pages AS (
+  SELECT cp_catalog_page_id AS id, SUM(cs_ext_sales_price) AS sales, SUM(COALESCE(cr_return_amount, 0)) AS back, SUM(cs_net_profit - COALESCE(cr_net_loss, 0)) AS profit
+  FROM catalog_sales LEFT OUTER JOIN catalog_returns ON cs_item_sk = cr_item_sk AND cs_order_number = cr_order_number, date_dim, catalog_page, item, promotion
+  WHERE cs_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+    AND cs_catalog_page_sk = cp_catalog_page_sk AND cs_item_sk = i_item_sk AND i_current_price > 20 AND cs_promo_sk = p_promo_sk AND p_channel_tv = 'N'
+  GROUP BY cp_catalog_page_id
+), sites AS (
+  SELECT web_site_id AS id, SUM(ws_ext_sales_price) AS sales, SUM(COALESCE(wr_return_amt, 0)) AS back, SUM(ws_net_profit - COALESCE(wr_net_loss, 0)) AS profit
+  FROM web_sales LEFT OUTER JOIN web_returns ON ws_item_sk = wr_item_sk AND ws_order_number = wr_order_number, date_dim, web_site, item, promotion
+  WHERE ws_sold_date_sk = d_date_sk AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+    AND ws_web_site_sk = web_site_sk AND ws_item_sk = i_item_sk AND i_current_price > 20 AND ws_promo_sk = p_promo_sk AND p_channel_tv = 'N'
+  GROUP BY web_site_id
+)
+SELECT channel, id, SUM(sales) AS sales, SUM(back) AS back, SUM(profit) AS profit
+FROM (SELECT 'store channel' AS channel, CONCAT('store', id) AS id, sales, back, profit FROM shops
+      UNION ALL SELECT 'catalog channel', CONCAT('catalog_page', id), sales, back, profit FROM pages
+      UNION ALL SELECT 'web channel', CONCAT('web_site', id), sales, back, profit FROM sites) x
+GROUP BY ROLLUP (channel, id)
+ORDER BY channel, id
+LIMIT 100;
+
+-- query: q81 -- as q30, by catalog
+WITH returned AS (
+  SELECT cr_returning_customer_sk AS customer, ca_state AS state, SUM(cr_return_amt_inc_tax) AS amount
+  FROM catalog_returns, date_dim, customer_address
+  WHERE cr_returned_date_sk = d_date_sk AND d_year IN (2000, 2001) AND cr_returning_addr_sk = ca_address_sk
+  GROUP BY cr_returning_customer_sk, ca_state
+)
+SELECT c_customer_id, c_salutation, c_first_name, c_last_name, ca_street_number, ca_street_name, ca_street_type, ca_suite_number, ca_city, ca_county, ca_state, ca_zip,
+       ca_country, ca_gmt_offset, ca_location_type, amount
+FROM returned r, customer_address, customer
+WHERE r.amount > (SELECT AVG(amount) * 1.2 FROM returned other WHERE r.state = other.state) AND ca_address_sk = c_current_addr_sk AND ca_state IN ('GA', 'OH', 'TN') AND r.customer = c_customer_sk
+ORDER BY c_customer_id, c_salutation, c_first_name, c_last_name, ca_street_number, ca_street_name, ca_street_type, ca_suite_number, ca_city, ca_county, ca_state, ca_zip,
+         ca_country, ca_gmt_offset, ca_location_type, amount
+LIMIT 100;
+
+-- query: q82 -- as q37, by stores
+SELECT i_item_id, i_item_desc, i_current_price
+FROM item, inventory, date_dim, store_sales
+WHERE i_current_price BETWEEN 15 AND 15 + 70 AND inv_item_sk = i_item_sk AND d_date_sk = inv_date_sk
+  AND d_date BETWEEN CAST('2001-01-29' AS DATE) AND (CAST('2001-01-29' AS DATE) + INTERVAL 60 DAYS)
+  AND i_manufact_id IN (1, 2, 3, 4) AND inv_quantity_on_hand BETWEEN 100 AND 500 AND ss_item_sk = i_item_sk
+GROUP BY i_item_id, i_item_desc, i_current_price
+ORDER BY i_item_id
+LIMIT 2;
+
+-- query: q83 -- items that come back in three channels in the same weeks: IN of an IN, and their shares
+WITH sr_items AS (
+  SELECT i_item_id AS id, SUM(sr_return_quantity) AS qty FROM store_returns, item, date_dim
+  WHERE sr_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq IN (SELECT d_week_seq FROM date_dim WHERE d_date > '2000-01-01')) AND sr_returned_date_sk = d_date_sk
+  GROUP BY i_item_id
+), cr_items AS (
+  SELECT i_item_id AS id, SUM(cr_return_quantity) AS qty FROM catalog_returns, item, date_dim
+  WHERE cr_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq IN (SELECT d_week_seq FROM date_dim WHERE d_date > '2000-01-01')) AND cr_returned_date_sk = d_date_sk
+  GROUP BY i_item_id
+), wr_items AS (
+  SELECT i_item_id AS id, SUM(wr_return_quantity) AS qty FROM web_returns, item, date_dim
+  WHERE wr_item_sk = i_item_sk AND d_date IN (SELECT d_date FROM date_dim WHERE d_week_seq IN (SELECT d_week_seq FROM date_dim WHERE d_date > '2000-01-01')) AND wr_returned_date_sk = d_date_sk
+  GROUP BY i_item_id
+)
+SELECT sr_items.id, sr_items.qty AS sr_qty, sr_items.qty / (sr_items.qty + cr_items.qty + wr_items.qty) / 3.0 * 100 AS sr_part,
+       cr_items.qty AS cr_qty, cr_items.qty / (sr_items.qty + cr_items.qty + wr_items.qty) / 3.0 * 100 AS cr_part,
+       wr_items.qty AS wr_qty, wr_items.qty / (sr_items.qty + cr_items.qty + wr_items.qty) / 3.0 * 100 AS wr_part, (sr_items.qty + cr_items.qty + wr_items.qty) / 3.0 AS average
+FROM sr_items, cr_items, wr_items
+WHERE sr_items.id = cr_items.id AND sr_items.id = wr_items.id
+ORDER BY sr_items.id, sr_qty
+LIMIT 100;
+
+-- query: q84 -- customers of a city and an income who returned something, once for each return
+SELECT c_customer_id AS customer, CONCAT(COALESCE(c_last_name, ''), ', ', COALESCE(c_first_name, '')) AS name
+FROM customer, customer_address, customer_demographics, household_demographics, income_band, store_returns
+WHERE ca_city IN ('Fairview', 'Midway', 'Oakland') AND c_current_addr_sk = ca_address_sk AND ib_lower_bound >= 0 AND ib_upper_bound <= 0 + 60000 AND ib_income_band_sk = hd_income_band_sk
+  AND cd_demo_sk = c_current_cdemo_sk AND hd_demo_sk = c_current_hdemo_sk AND sr_cdemo_sk = cd_demo_sk
+ORDER BY c_customer_id
+LIMIT 3;
+
+-- query: q85 -- reasons of web returns under two groups of alternatives
+SELECT SUBSTR(r_reason_desc, 1, 20) AS reason, AVG(ws_quantity) AS q, AVG(wr_refunded_cash) AS c, AVG(wr_fee) AS f
+FROM web_sales, web_returns, web_page, customer_demographics cd1, customer_demographics cd2, customer_address, date_dim, reason
+WHERE ws_web_page_sk = wp_web_page_sk AND ws_item_sk = wr_item_sk AND ws_order_number = wr_order_number AND ws_sold_date_sk = d_date_sk AND d_year IN (2000, 2001)
+  AND cd1.cd_demo_sk = wr_refunded_cdemo_sk AND cd2.cd_demo_sk = wr_returning_cdemo_sk AND ca_address_sk = wr_refunded_addr_sk AND r_reason_sk = wr_reason_sk
+  AND ((cd1.cd_marital_status = 'M' AND cd1.cd_marital_status = cd2.cd_marital_status AND ws_sales_price BETWEEN 1 AND 150)
+    OR (cd1.cd_marital_status = 'S' AND cd1.cd_education_status = cd2.cd_education_status AND ws_sales_price BETWEEN 5 AND 100)
+    OR (cd1.cd_gender = 'F' AND cd1.cd_education_status = cd2.cd_education_status AND ws_sales_price BETWEEN 15 AND 200))
+  AND ((ca_country = 'United States' AND ca_state IN ('TN', 'OH') AND ws_net_profit BETWEEN -5000 AND 2000)
+    OR (ca_country = 'United States' AND ca_state IN ('GA') AND ws_net_profit BETWEEN -150 AND 3000))
+GROUP BY r_reason_desc
+ORDER BY SUBSTR(r_reason_desc, 1, 20), AVG(ws_quantity), AVG(wr_refunded_cash), AVG(wr_fee)
+LIMIT 100;
+
+-- query: q86 -- as q36, web sales
+SELECT SUM(ws_net_paid) AS total, i_category, i_class, GROUPING(i_category) + GROUPING(i_class) AS level,
+       RANK() OVER (PARTITION BY GROUPING(i_category) + GROUPING(i_class), CASE WHEN GROUPING(i_class) = 0 THEN i_category END ORDER BY SUM(ws_net_paid) DESC) AS place
+FROM web_sales, date_dim d1, item
+WHERE d1.d_month_seq BETWEEN 1200 AND 1200 + 11 AND d1.d_date_sk = ws_sold_date_sk AND i_item_sk = ws_item_sk
+GROUP BY ROLLUP (i_category, i_class)
+ORDER BY level DESC, CASE WHEN level = 0 THEN i_category END, place
+LIMIT 5;
+
+-- query: q87 -- how many customers bought in stores only: EXCEPT
+SELECT COUNT(*) AS cnt
+FROM ((SELECT DISTINCT c_last_name, c_first_name, d_date FROM store_sales, date_dim, customer
+       WHERE ss_sold_date_sk = d_date_sk AND ss_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11)
+      EXCEPT
+      (SELECT DISTINCT c_last_name, c_first_name, d_date FROM catalog_sales, date_dim, customer
+       WHERE cs_sold_date_sk = d_date_sk AND cs_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11)
+      EXCEPT
+      (SELECT DISTINCT c_last_name, c_first_name, d_date FROM web_sales, date_dim, customer
+       WHERE ws_sold_date_sk = d_date_sk AND ws_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11)) cool;
+
+-- query: q88 -- eight counts of half hours side by side
+SELECT *
+FROM (SELECT COUNT(*) AS h8 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 8 AND t_minute >= 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ese') s1,
+     (SELECT COUNT(*) AS h9 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 9 AND t_minute < 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ese') s2,
+     (SELECT COUNT(*) AS h12 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 12 AND t_minute >= 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ought') s3,
+     (SELECT COUNT(*) AS h13 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 13 AND t_minute < 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ought') s4,
+     (SELECT COUNT(*) AS h17 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 17 AND t_minute >= 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'able') s5,
+     (SELECT COUNT(*) AS h18 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 18 AND t_minute < 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'able') s6,
+     (SELECT COUNT(*) AS h20 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 20 AND t_minute >= 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ese') s7,
+     (SELECT COUNT(*) AS h21 FROM store_sales, household_demographics, time_dim, store WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk
+      AND t_hour = 21 AND t_minute < 30 AND ((hd_dep_count = 4 AND hd_vehicle_count <= 4 + 2) OR (hd_dep_count = 2 AND hd_vehicle_count <= 2 + 2) OR (hd_dep_count = 0 AND hd_vehicle_count <= 0 + 2)) AND s_store_name = 'ese') s8;
+
+-- query: q89 -- months of classes that differ from their usual one
+SELECT *
+FROM (SELECT i_category, i_class, i_brand, s_store_name, s_company_name, d_moy, SUM(ss_sales_price) AS sales,
+             AVG(SUM(ss_sales_price)) OVER (PARTITION BY i_category, i_brand, s_store_name, s_company_name) AS usual
+      FROM item, store_sales, date_dim, store
+      WHERE ss_item_sk = i_item_sk AND ss_sold_date_sk = d_date_sk AND ss_store_sk = s_store_sk AND d_year IN (2000)
+        AND ((i_category IN ('Books', 'Sports') AND i_class IN ('class 1', 'class 2')) OR (i_category IN ('Music') AND i_class IN ('class 2')))
+      GROUP BY i_category, i_class, i_brand, s_store_name, s_company_name, d_moy) each
+WHERE CASE WHEN usual <> 0 THEN ABS(sales - usual) / usual ELSE NULL END > 0.1
+ORDER BY sales - usual, s_store_name
+LIMIT 8;
+
+-- query: q90 -- web sales of mornings over those of evenings: two counts crossed
+SELECT CAST(am AS DECIMAL(15,4)) / CAST(pm AS DECIMAL(15,4)) AS am_pm_ratio
+FROM (SELECT COUNT(*) AS am FROM web_sales, household_demographics, time_dim, web_page
+      WHERE ws_sold_time_sk = t_time_sk AND ws_ship_hdemo_sk = hd_demo_sk AND ws_web_page_sk = wp_web_page_sk AND t_hour BETWEEN 8 AND 8 + 1 AND hd_dep_count < 4 AND wp_char_count BETWEEN 5000 AND 5600) morning,
+     (SELECT COUNT(*) AS pm FROM web_sales, household_demographics, time_dim, web_page
+      WHERE ws_sold_time_sk = t_time_sk AND ws_ship_hdemo_sk = hd_demo_sk AND ws_web_page_sk = wp_web_page_sk AND t_hour BETWEEN 19 AND 19 + 2 AND hd_dep_count < 4 AND wp_char_count BETWEEN 5000 AND 5600) evening
+ORDER BY am_pm_ratio
+LIMIT 100;
+
+-- query: q91 -- losses of call centers by kind of customer
+SELECT cc_call_center_id AS center, cc_name AS name, cc_manager AS manager, SUM(cr_net_loss) AS loss
+FROM call_center, catalog_returns, date_dim, customer, customer_address, customer_demographics, household_demographics
+WHERE cr_call_center_sk = cc_call_center_sk AND cr_returned_date_sk = d_date_sk AND cr_returning_customer_sk = c_customer_sk AND cd_demo_sk = c_current_cdemo_sk
+  AND hd_demo_sk = c_current_hdemo_sk AND ca_address_sk = c_current_addr_sk AND d_year IN (2000, 2001)
+  AND ((cd_marital_status = 'M' AND cd_education_status = 'Unknown') OR cd_marital_status IN ('W', 'S', 'D')) AND hd_buy_potential LIKE '%0%' AND ca_gmt_offset IN (-5, -6)
+GROUP BY cc_call_center_id, cc_name, cc_manager, cd_marital_status, cd_education_status
+ORDER BY SUM(cr_net_loss) DESC;
+
+-- query: q92 -- as q32, on the web
+SELECT SUM(ws_ext_discount_amt) AS `Excess Discount Amount`
+FROM web_sales, item, date_dim
+WHERE i_manufact_id IN (1, 2, 4) AND i_item_sk = ws_item_sk AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS) AND d_date_sk = ws_sold_date_sk
+  AND ws_ext_discount_amt > (
+    SELECT 1.3 * AVG(ws_ext_discount_amt) FROM web_sales, date_dim
+    WHERE ws_item_sk = i_item_sk AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS) AND d_date_sk = ws_sold_date_sk)
+ORDER BY SUM(ws_ext_discount_amt)
+LIMIT 100;
+
+-- query: q93 -- what customers really paid: a LEFT JOIN whose right side is filtered
+SELECT ss_customer_sk, SUM(act_sales) AS sales
+FROM (SELECT ss_item_sk, ss_ticket_number, ss_customer_sk,
+             CASE WHEN sr_return_quantity IS NOT NULL THEN (ss_quantity - sr_return_quantity) * ss_sales_price ELSE (ss_quantity * ss_sales_price) END AS act_sales
+      FROM store_sales LEFT OUTER JOIN store_returns ON sr_item_sk = ss_item_sk AND sr_ticket_number = ss_ticket_number, reason
+      WHERE sr_reason_sk = r_reason_sk AND r_reason_desc IN ('reason 1', 'reason 2')) t
+GROUP BY ss_customer_sk
+ORDER BY sales, ss_customer_sk
+LIMIT 100;
+
+-- query: q94 -- as q16, on the web
+SELECT COUNT(DISTINCT ws_order_number) AS `order count`, SUM(ws_ext_ship_cost) AS `total shipping cost`, SUM(ws_net_profit) AS `total net profit`
+FROM web_sales ws1, date_dim, customer_address, web_site
+WHERE d_date BETWEEN DATE '2000-01-01' AND (CAST('2000-01-01' AS DATE) + INTERVAL 360 DAYS) AND ws1.ws_ship_date_sk = d_date_sk
+  AND ws1.ws_ship_addr_sk = ca_address_sk AND ca_state IN ('GA', 'OH', 'TN') AND ws1.ws_web_site_sk = web_site_sk AND web_company_name = 'pri'
+  AND EXISTS (SELECT * FROM web_sales ws2 WHERE ws1.ws_order_number = ws2.ws_order_number AND ws1.ws_warehouse_sk <> ws2.ws_warehouse_sk)
+  AND NOT EXISTS (SELECT * FROM web_returns wr1 WHERE ws1.ws_order_number = wr1.wr_order_number)
+ORDER BY COUNT(DISTINCT ws_order_number)
+LIMIT 100;
+
+-- query: q95 -- the returned ones: a CTE of a self join with <>, read by two INs
+WITH two_warehouses AS (
+  SELECT ws1.ws_order_number, ws1.ws_warehouse_sk AS wh1, ws2.ws_warehouse_sk AS wh2
+  FROM web_sales ws1, web_sales ws2
+  WHERE ws1.ws_order_number = ws2.ws_order_number AND ws1.ws_warehouse_sk <> ws2.ws_warehouse_sk
+)
+SELECT COUNT(DISTINCT ws_order_number) AS `order count`, SUM(ws_ext_ship_cost) AS `total shipping cost`, SUM(ws_net_profit) AS `total net profit`
+FROM web_sales ws1, date_dim, customer_address, web_site
+WHERE d_date BETWEEN DATE '2000-01-01' AND (CAST('2000-01-01' AS DATE) + INTERVAL 460 DAYS) AND ws1.ws_ship_date_sk = d_date_sk
+  AND ws1.ws_ship_addr_sk = ca_address_sk AND ca_state IN ('GA', 'OH', 'TN') AND ws1.ws_web_site_sk = web_site_sk AND web_company_name IN ('pri', 'able')
+  AND ws1.ws_order_number IN (SELECT ws_order_number FROM two_warehouses)
+  AND ws1.ws_order_number IN (SELECT wr_order_number FROM web_returns, two_warehouses WHERE wr_order_number = two_warehouses.ws_order_number)
+ORDER BY COUNT(DISTINCT ws_order_number)
+LIMIT 100;
+
+-- query: q96 -- one count
+SELECT COUNT(*) AS cnt
+FROM store_sales, household_demographics, time_dim, store
+WHERE ss_sold_time_sk = t_time_sk AND ss_hdemo_sk = hd_demo_sk AND ss_store_sk = s_store_sk AND t_hour IN (8, 12, 20) AND t_minute >= 0 AND hd_dep_count <= 3 AND s_store_name = 'ese'
+ORDER BY COUNT(*)
+LIMIT 100;
+
 -- query: q97 -- buyers in stores, by catalog, or both: a FULL JOIN of two grouped CTEs
 WITH shoppers AS (
   SELECT ss_customer_sk AS customer, ss_item_sk AS item FROM store_sales, date_dim
@@ -1207,4 +1626,25 @@ SELECT SUM(CASE WHEN s.customer IS NOT NULL AND c.customer IS NULL THEN 1 ELSE 0
        SUM(CASE WHEN s.customer IS NULL AND c.customer IS NOT NULL THEN 1 ELSE 0 END) AS catalog_only,
        SUM(CASE WHEN s.customer IS NOT NULL AND c.customer IS NOT NULL THEN 1 ELSE 0 END) AS both_channels
 FROM shoppers s FULL OUTER JOIN callers c ON s.customer = c.customer AND s.item = c.item
+LIMIT 100;
+
+-- query: q98 -- as q12, in stores
+SELECT i_item_id, i_item_desc, i_category, i_class, i_current_price, SUM(ss_ext_sales_price) AS revenue,
+       SUM(ss_ext_sales_price) * 100 / SUM(SUM(ss_ext_sales_price)) OVER (PARTITION BY i_class) AS ratio
+FROM store_sales, item, date_dim
+WHERE ss_item_sk = i_item_sk AND i_category IN ('Sports', 'Books', 'Music') AND ss_sold_date_sk = d_date_sk
+  AND d_date BETWEEN CAST('2000-01-31' AS DATE) AND (CAST('2000-01-31' AS DATE) + INTERVAL 30 DAYS)
+GROUP BY i_item_id, i_item_desc, i_category, i_class, i_current_price
+ORDER BY i_category, i_class, i_item_id, i_item_desc, ratio;
+
+-- query: q99 -- as q62, by catalog
+SELECT SUBSTR(w_warehouse_name, 1, 20) AS warehouse, sm_type, LOWER(cc_name) AS center,
+       SUM(CASE WHEN cs_ship_date_sk - cs_sold_date_sk <= 3 THEN 1 ELSE 0 END) AS `3 days`,
+       SUM(CASE WHEN cs_ship_date_sk - cs_sold_date_sk > 3 AND cs_ship_date_sk - cs_sold_date_sk <= 60 THEN 1 ELSE 0 END) AS `4-60 days`,
+       SUM(CASE WHEN cs_ship_date_sk - cs_sold_date_sk > 60 AND cs_ship_date_sk - cs_sold_date_sk <= 90 THEN 1 ELSE 0 END) AS `61-90 days`,
+       SUM(CASE WHEN cs_ship_date_sk - cs_sold_date_sk > 90 THEN 1 ELSE 0 END) AS `>90 days`
+FROM catalog_sales, warehouse, ship_mode, call_center, date_dim
+WHERE d_month_seq BETWEEN 1200 AND 1200 + 23 AND cs_ship_date_sk = d_date_sk AND cs_warehouse_sk = w_warehouse_sk AND cs_ship_mode_sk = sm_ship_mode_sk AND cs_call_center_sk = cc_call_center_sk
+GROUP BY SUBSTR(w_warehouse_name, 1, 20), sm_type, cc_name
+ORDER BY warehouse, sm_type, center
 LIMIT 100;
