@@ -1,6 +1,6 @@
 """Seeded rows of the retailer, and rounds of changes as statements.
 
-There are few customers, items and days, so that sales, returns and channels meet; one foreign key in fourteen is NULL.
+There are few customers, items and days, so that sales, returns and channels meet; one foreign key in seventeen is NULL.
 The days are eight weeks in each of three years, 53 and 52 weeks apart, and most sales lie in the weeks around new year's end."""
 
 from __future__ import annotations
@@ -26,6 +26,31 @@ CATEGORIES = ("Books", "Music", "Sports")
 COLORS = ("slate", "blanched", "powder", "orchid")
 BUYING = (">10000", "Unknown", "1001-5000", "0-500")
 FACTS = ("store_sales", "catalog_sales", "web_sales")
+
+#: Columns of facts that change: each takes the value of another row.
+CHANGED = {
+    "store_sales": ("ss_quantity", "ss_ext_sales_price", "ss_net_profit", "ss_sold_date_sk", "ss_list_price", "ss_customer_sk"),
+    "catalog_sales": ("cs_quantity", "cs_ext_sales_price", "cs_net_profit", "cs_warehouse_sk", "cs_sold_date_sk"),
+    "web_sales": ("ws_quantity", "ws_ext_sales_price", "ws_net_paid", "ws_bill_customer_sk", "ws_sold_date_sk"),
+    "store_returns": ("sr_return_amt", "sr_customer_sk", "sr_returned_date_sk"),
+    "catalog_returns": ("cr_return_quantity", "cr_net_loss", "cr_refunded_cash"),
+    "web_returns": ("wr_return_amt", "wr_reason_sk", "wr_return_quantity"),
+    "inventory": ("inv_quantity_on_hand", "inv_quantity_on_hand"),
+}  # fmt: skip
+
+#: Columns of dimensions that change, in two rows each.
+CHANGED_DIMENSIONS: tuple[tuple[str, str, Value], ...] = (
+    ("item", "i_category", "Books"), ("item", "i_brand", "brand 1"), ("item", "i_current_price", Decimal("57.50")),
+    ("item", "i_manager_id", 2), ("item", "i_color", "slate"), ("item", "i_manufact_id", 2), ("item", "i_product_name", "a product"),
+    ("customer", "c_current_addr_sk", 2), ("customer", "c_birth_month", 3), ("customer", "c_current_cdemo_sk", 1),
+    ("customer", "c_last_name", "Evans"), ("customer", "c_preferred_cust_flag", "Y"),
+    ("customer_address", "ca_state", "GA"), ("customer_address", "ca_gmt_offset", Decimal("-5.00")), ("customer_address", "ca_zip", "85669"),
+    ("customer_demographics", "cd_gender", "M"), ("customer_demographics", "cd_marital_status", "M"),
+    ("household_demographics", "hd_dep_count", 3), ("household_demographics", "hd_vehicle_count", 2),
+    ("store", "s_state", "GA"), ("store", "s_store_name", "ese"), ("warehouse", "w_state", "TN"), ("warehouse", "w_warehouse_name", None),
+    ("promotion", "p_channel_email", "Y"), ("promotion", "p_channel_tv", "N"), ("date_dim", "d_qoy", 1), ("date_dim", "d_dow", 1), ("date_dim", "d_day_name", "Monday"), ("time_dim", "t_meal_time", "dinner"),
+    ("web_site", "web_company_name", "pri"), ("call_center", "cc_county", "Walker County"), ("ship_mode", "sm_type", "LIBRARY"),
+)  # fmt: skip
 
 
 class Retailer:
@@ -56,10 +81,10 @@ class Retailer:
     def _more(self) -> list[str]:
         before = {name: set(rows) for name, rows in self.rows.items()}
         for channel in FACTS:
-            for _ in range(2):
+            for _ in range(4):
                 self._order(channel)
-        self._returns(2)
-        self._stock(6)
+        self._returns(6)
+        self._stock(15)
         return [
             insert(self.tables[name], [row for key, row in rows.items() if key not in before[name]])
             for name, rows in self.rows.items()
@@ -68,42 +93,20 @@ class Retailer:
 
     def _changed(self) -> list[str]:
         found = []
-        for name, columns in {
-            "store_sales": ("ss_quantity", "ss_ext_sales_price", "ss_net_profit", "ss_sold_date_sk"),
-            "catalog_sales": ("cs_quantity", "cs_ext_sales_price", "cs_net_profit", "cs_warehouse_sk"),
-            "web_sales": ("ws_quantity", "ws_ext_sales_price", "ws_net_paid", "ws_bill_customer_sk"),
-            "store_returns": ("sr_return_amt", "sr_customer_sk"),
-            "catalog_returns": ("cr_return_quantity", "cr_net_loss"),
-            "web_returns": ("wr_return_amt", "wr_reason_sk"),
-            "inventory": ("inv_quantity_on_hand",),
-        }.items():
+        for name, columns in CHANGED.items():
             for column in columns:
-                key = self.rng.choice(sorted(self.rows[name]))
-                donor = self.rng.choice(sorted(self.rows[name]))
+                key, donor = self.rng.sample(sorted(self.rows[name]), 2)
                 found.append(self.update(name, key, {column: self.rows[name][donor][column]}))
-            for _ in range(2):
-                found.append(self.delete(name, self.rng.choice(sorted(self.rows[name]))))
+            for key in self.rng.sample(sorted(self.rows[name]), 4):
+                found.append(self.delete(name, key))
         return found
 
     def _dimensions_changed(self) -> list[str]:
-        pick = self.rng.choice
-        changes: list[tuple[str, Row]] = [
-            ("item", {"i_category": pick(CATEGORIES), "i_brand": "brand 1", "i_brand_id": 1}),
-            ("item", {"i_current_price": Decimal("77.50"), "i_manager_id": 2}),
-            ("customer", {"c_current_addr_sk": 2}),
-            ("customer", {"c_birth_month": 4, "c_current_cdemo_sk": 1}),
-            ("customer_address", {"ca_state": pick(STATES), "ca_gmt_offset": Decimal("-5.00")}),
-            ("customer_demographics", {"cd_gender": "M", "cd_education_status": "College"}),
-            ("household_demographics", {"hd_dep_count": 3}),
-            ("store", {"s_state": pick(STATES), "s_store_name": "ese"}),
-            ("warehouse", {"w_state": pick(STATES)}),
-            ("promotion", {"p_channel_email": "Y"}),
-            ("date_dim", {"d_holiday": "Y"}),
-            ("web_site", {"web_company_name": "pri"}),
-            ("call_center", {"cc_county": COUNTIES[0]}),
-        ]
-        found = [self.update(name, pick(sorted(self.rows[name])), values) for name, values in changes]
-        found.append(self.delete("reason", pick(sorted(self.rows["reason"]))))
+        found = []
+        for name, column, value in CHANGED_DIMENSIONS:
+            for key in self.rng.sample(sorted(self.rows[name]), min(2, len(self.rows[name]))):
+                found.append(self.update(name, key, {column: value}))
+        found.append(self.delete("reason", self.rng.choice(sorted(self.rows["reason"]))))
         number = len(self.rows["customer"]) + 1
         self._customer(number)
         found.append(insert(self.tables["customer"], [self.rows["customer"][(number,)]]))
@@ -136,11 +139,15 @@ class Retailer:
 
     def _key(self, name: str) -> int | None:
         """A foreign key: sometimes NULL."""
-        if self.rng.random() < 0.07:
+        if self.rng.random() < 0.06:
             return None
         found = self.rng.choice(sorted(self.rows[name]))[0]
         assert isinstance(found, int)
         return found
+
+    def _customer_key(self) -> int | None:
+        """A customer: often one of the first three."""
+        return self.rng.randrange(1, 4) if self.rng.random() < 0.5 else self._key("customer")
 
     def _dimensions(self) -> None:
         for start in YEAR_STARTS:
@@ -360,24 +367,24 @@ class Retailer:
     def _facts(self) -> None:
         for _ in range(26):
             self._order("store_sales")
-        self._returns(14, ("store_sales",))
+        self._returns(18, ("store_sales",))
         for _ in range(24):
             self._order("catalog_sales")
             self._order("web_sales")
-        self._returns(14, ("catalog_sales", "web_sales"))
+        self._returns(18, ("catalog_sales", "web_sales"))
         self._stock(90)
 
     def _sale_day(self) -> int | None:
         if self.rng.random() < 0.05:
             return None
         start = self.rng.choice((0, 1, 1, 1, 2, 2))
-        week = self.rng.choice((0, 0, 1, 1, 13, 26, 43, 44, 44))
+        week = self.rng.choice((0, 0, 0, 1, 1, 1, 13, 26, 43, 44))
         return _day_sk(YEAR_STARTS[start] + timedelta(days=7 * week + self.rng.choice((0, 1, 2, 4, 5, 6))))
 
     def _order(self, channel: str) -> None:
         """A ticket or order with two or three items; by catalog and on the web, often what its customer once returned."""
         self.numbers[channel] += 1
-        day, time, customer = self._sale_day(), self._key("time_dim"), self._key("customer")
+        day, time, customer = self._sale_day(), self._key("time_dim"), self._customer_key()
         items = self.rng.sample(range(1, 11), self.rng.choice((2, 2, 3)))
         returned = [r for r in self.rows["store_returns"].values() if r["sr_customer_sk"] is not None]
         if channel != "store_sales" and returned and self.rng.random() < 0.5:
@@ -483,9 +490,10 @@ class Retailer:
 
     def _stock(self, count: int) -> None:
         """Quantities on hand, on the Mondays."""
-        mondays = [_day_sk(start + timedelta(days=7 * week)) for start in YEAR_STARTS[1:] for week in (0, 1, 26, 44)]
+        mondays = [_day_sk(start + timedelta(days=7 * week)) for start in YEAR_STARTS[1:] for week in (0, 0, 1, 1, 26, 44)]
         for _ in range(count):
-            key = (self.rng.choice(mondays), self.rng.randrange(1, 11), self.rng.randrange(1, 4))
+            item = self.rng.choice((1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10))
+            key = (self.rng.choice(mondays), item, self.rng.choice((1, 1, 1, 2, 2, 3)))
             if key not in self.rows["inventory"]:
                 quantity = None if self.rng.random() < 0.05 else self.rng.randrange(0, 600)
                 stock: Row = {"inv_date_sk": key[0], "inv_item_sk": key[1], "inv_warehouse_sk": key[2]}

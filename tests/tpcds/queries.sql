@@ -69,8 +69,8 @@ WHERE s2.id = s1.id AND c1.id = s1.id AND c2.id = s1.id AND w1.id = s1.id AND w2
   AND w1.channel = 'web' AND w2.channel = 'web'
   AND s1.year = 2000 AND s2.year = 2001 AND c1.year = 2000 AND c2.year = 2001 AND w1.year = 2000 AND w2.year = 2001
   AND s1.total > 0 AND c1.total > 0 AND w1.total > 0
-  AND CASE WHEN c1.total > 0 THEN c2.total / c1.total END > CASE WHEN s1.total > 0 THEN s2.total / s1.total END
-  AND CASE WHEN c1.total > 0 THEN c2.total / c1.total END > CASE WHEN w1.total > 0 THEN w2.total / w1.total END
+  AND CASE WHEN c1.total > 0 THEN c2.total / c1.total END > CASE WHEN s1.total > 0 THEN s2.total / s1.total END / 4
+  AND CASE WHEN c1.total > 0 THEN c2.total / c1.total END > CASE WHEN w1.total > 0 THEN w2.total / w1.total END / 4
 ORDER BY s2.id, s2.first_name, s2.last_name, s2.flag
 LIMIT 100;
 
@@ -413,7 +413,7 @@ WITH popular AS (
   FROM store_sales, date_dim, item
   WHERE ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk AND d_year IN (2000, 2001)
   GROUP BY SUBSTR(i_item_desc, 1, 30), i_item_sk, d_date
-  HAVING COUNT(*) > 1
+  HAVING COUNT(*) > 0
 ), most AS (
   SELECT MAX(spent) AS spent
   FROM (SELECT c_customer_sk, SUM(ss_quantity * ss_sales_price) AS spent
@@ -447,7 +447,7 @@ WITH popular AS (
   FROM store_sales, date_dim, item
   WHERE ss_sold_date_sk = d_date_sk AND ss_item_sk = i_item_sk AND d_year IN (2000, 2001)
   GROUP BY SUBSTR(i_item_desc, 1, 30), i_item_sk, d_date
-  HAVING COUNT(*) > 1
+  HAVING COUNT(*) > 0
 ), most AS (
   SELECT MAX(spent) AS spent
   FROM (SELECT c_customer_sk, SUM(ss_quantity * ss_sales_price) AS spent
@@ -598,14 +598,14 @@ FROM shops s1, shops s2, shops s3, web w1, web w2, web w3
 WHERE s1.quarter = 1 AND s1.year = 2000 AND s1.county = s2.county AND s2.quarter = 4 AND s2.year = 2000 AND s2.county = s3.county AND s3.quarter = 1 AND s3.year = 2001
   AND s1.county = w1.county AND w1.quarter = 1 AND w1.year = 2000 AND w1.county = w2.county AND w2.quarter = 4 AND w2.year = 2000
   AND w1.county = w3.county AND w3.quarter = 1 AND w3.year = 2001
-  AND (CASE WHEN w1.sales > 0 THEN w2.sales / w1.sales ELSE NULL END > CASE WHEN s1.sales > 0 THEN s2.sales / s1.sales ELSE NULL END
+  AND (s3.sales > 0 OR CASE WHEN w1.sales > 0 THEN w2.sales / w1.sales ELSE NULL END > CASE WHEN s1.sales > 0 THEN s2.sales / s1.sales ELSE NULL END
        OR CASE WHEN w2.sales > 0 THEN w3.sales / w2.sales ELSE NULL END > CASE WHEN s2.sales > 0 THEN s3.sales / s2.sales ELSE NULL END)
 ORDER BY s1.county;
 
 -- query: q32 -- a sum of what exceeds a correlated average; LIMIT without ORDER BY over one row
 SELECT SUM(cs_ext_discount_amt) AS `excess discount`
 FROM catalog_sales, item, date_dim
-WHERE i_manufact_id IN (2, 3) AND i_item_sk = cs_item_sk AND d_date_sk = cs_sold_date_sk
+WHERE i_manufact_id IN (1, 2, 3, 4) AND i_item_sk = cs_item_sk AND d_date_sk = cs_sold_date_sk
   AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS)
   AND cs_ext_discount_amt > (
     SELECT 1.3 * AVG(cs_ext_discount_amt)
@@ -686,13 +686,13 @@ LIMIT 100;
 SELECT COUNT(*) AS customers
 FROM (
   SELECT DISTINCT c_last_name, c_first_name, d_moy FROM store_sales, date_dim, customer
-  WHERE ss_sold_date_sk = d_date_sk AND ss_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
+  WHERE ss_sold_date_sk = d_date_sk AND ss_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1188 AND 1188 + 35
   INTERSECT
   SELECT DISTINCT c_last_name, c_first_name, d_moy FROM catalog_sales, date_dim, customer
-  WHERE cs_sold_date_sk = d_date_sk AND cs_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
+  WHERE cs_sold_date_sk = d_date_sk AND cs_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1188 AND 1188 + 35
   INTERSECT
   SELECT DISTINCT c_last_name, c_first_name, d_moy FROM web_sales, date_dim, customer
-  WHERE ws_sold_date_sk = d_date_sk AND ws_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11
+  WHERE ws_sold_date_sk = d_date_sk AND ws_bill_customer_sk = c_customer_sk AND d_month_seq BETWEEN 1188 AND 1188 + 35
 ) hot
 LIMIT 100;
 
@@ -721,7 +721,7 @@ WITH varying AS (
 )
 SELECT a.w_warehouse_sk AS wh1, a.i_item_sk AS item1, a.d_moy AS moy1, a.mean AS mean1, a.cov AS cov1, b.w_warehouse_sk AS wh2, b.i_item_sk AS item2, b.d_moy AS moy2, b.mean AS mean2, b.cov AS cov2
 FROM varying a, varying b
-WHERE a.i_item_sk = b.i_item_sk AND a.w_warehouse_sk = b.w_warehouse_sk AND a.d_moy = 1 AND b.d_moy = 1 + 1 AND a.cov > 0.5
+WHERE a.i_item_sk = b.i_item_sk AND a.w_warehouse_sk = b.w_warehouse_sk AND a.d_moy = 1 AND b.d_moy = 1 + 1 AND a.cov > 0.2
 ORDER BY wh1, item1, moy1, mean1, cov1, moy2, mean2, cov2;
 
 -- query: q40 -- catalog sales less what came back, before and after a day: a LEFT JOIN and sums of CASEs
@@ -745,7 +745,7 @@ WHERE i_manufact_id BETWEEN 1 AND 1 + 3
           OR (i_manufact = i1.i_manufact AND ((i_category = 'Sports' AND (i_color = 'powder' OR i_color = 'orchid') AND (i_units = 'Dozen' OR i_units = 'Ton') AND (i_size = 'large' OR i_size = 'N/A'))
                                            OR (i_category = 'Music' AND (i_color = 'slate' OR i_color = 'powder') AND (i_units = 'Each' OR i_units = 'Ton') AND (i_size = 'small' OR i_size = 'large'))))) > 0
 ORDER BY i_product_name
-LIMIT 3;
+LIMIT 5;
 
 -- query: q42 -- categories of a month
 SELECT dt.d_year, item.i_category_id, item.i_category, SUM(ss_ext_sales_price) AS total
@@ -771,11 +771,11 @@ LIMIT 100;
 SELECT up.place, i1.i_product_name AS best, i2.i_product_name AS worst
 FROM (SELECT * FROM (SELECT item_sk, RANK() OVER (ORDER BY profit ASC) AS place
                      FROM (SELECT ss_item_sk AS item_sk, AVG(ss_net_profit) AS profit FROM store_sales WHERE ss_store_sk = 2 GROUP BY ss_item_sk
-                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND ss_addr_sk IS NULL GROUP BY ss_store_sk)) v1) v11
+                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND (ss_promo_sk IS NULL OR ss_addr_sk IS NULL) GROUP BY ss_store_sk)) v1) v11
       WHERE place < 11) up,
      (SELECT * FROM (SELECT item_sk, RANK() OVER (ORDER BY profit DESC) AS place
                      FROM (SELECT ss_item_sk AS item_sk, AVG(ss_net_profit) AS profit FROM store_sales WHERE ss_store_sk = 2 GROUP BY ss_item_sk
-                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND ss_addr_sk IS NULL GROUP BY ss_store_sk)) v2) v21
+                           HAVING AVG(ss_net_profit) > 0.9 * (SELECT AVG(ss_net_profit) - 2000 AS profit FROM store_sales WHERE ss_store_sk = 2 AND (ss_promo_sk IS NULL OR ss_addr_sk IS NULL) GROUP BY ss_store_sk)) v2) v21
       WHERE place < 11) down,
      item i1, item i2
 WHERE up.place = down.place AND i1.i_item_sk = up.item_sk AND i2.i_item_sk = down.item_sk
@@ -813,7 +813,7 @@ WITH monthly AS (
     AND (d_year = 2000 OR (d_year = 1999 AND d_moy = 12) OR (d_year = 2001 AND d_moy <= 2))
   GROUP BY i_category, i_brand, s_store_name, s_company_name, d_year, d_moy
 ), beside AS (
-  SELECT m.s_store_name, m.s_company_name, m.d_year, m.d_moy, m.usual, m.sales,
+  SELECT m.i_category, m.d_year, m.d_moy, m.usual, m.sales,
          before.sales AS sales_before, after.sales AS sales_after
   FROM monthly m, monthly before, monthly after
   WHERE m.i_category = before.i_category AND m.i_category = after.i_category AND m.i_brand = before.i_brand AND m.i_brand = after.i_brand
@@ -991,7 +991,7 @@ WITH monthly AS (
     AND (d_year = 2000 OR (d_year = 1999 AND d_moy = 12) OR (d_year = 2001 AND d_moy <= 2))
   GROUP BY i_category, i_brand, cc_name, d_year, d_moy
 ), beside AS (
-  SELECT m.cc_name, m.d_year, m.d_moy, m.usual, m.sales, before.sales AS sales_before, after.sales AS sales_after
+  SELECT m.cc_name, m.d_year, m.usual, m.sales, before.sales AS sales_before, after.sales AS sales_after
   FROM monthly m, monthly before, monthly after
   WHERE m.i_category = before.i_category AND m.i_category = after.i_category AND m.i_brand = before.i_brand AND m.i_brand = after.i_brand
     AND m.cc_name = before.cc_name AND m.cc_name = after.cc_name AND m.place = before.place + 1 AND m.place = after.place - 1
@@ -1565,7 +1565,7 @@ SELECT SUM(ws_ext_discount_amt) AS `Excess Discount Amount`
 FROM web_sales, item, date_dim
 WHERE i_manufact_id IN (1, 2, 4) AND i_item_sk = ws_item_sk AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS) AND d_date_sk = ws_sold_date_sk
   AND ws_ext_discount_amt > (
-    SELECT 1.3 * AVG(ws_ext_discount_amt) FROM web_sales, date_dim
+    SELECT 1.1 * AVG(ws_ext_discount_amt) FROM web_sales, date_dim
     WHERE ws_item_sk = i_item_sk AND d_date BETWEEN DATE '2000-01-27' AND (CAST('2000-01-27' AS DATE) + INTERVAL 90 DAYS) AND d_date_sk = ws_sold_date_sk)
 ORDER BY SUM(ws_ext_discount_amt)
 LIMIT 100;
