@@ -680,7 +680,7 @@ WHERE i_current_price BETWEEN 10 AND 10 + 60 AND inv_item_sk = i_item_sk AND d_d
   AND i_manufact_id IN (1, 2, 4, 5) AND inv_quantity_on_hand BETWEEN 100 AND 500 AND cs_item_sk = i_item_sk
 GROUP BY i_item_id, i_item_desc, i_current_price
 ORDER BY i_item_id
-LIMIT 100;
+LIMIT 3;
 
 -- query: q38 -- how many customers bought on the same day in three channels: INTERSECT
 SELECT COUNT(*) AS customers
@@ -800,7 +800,7 @@ FROM (SELECT ss_ticket_number, ss_customer_sk, ca_city AS bought_city, SUM(ss_co
         AND (hd_dep_count = 4 OR hd_vehicle_count IN (1, 2)) AND d_dow IN (6, 0, 1, 2) AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_city IN ('Fairview', 'Midway', 'Oakland', 'Salem')
       GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, ca_city) dn, customer, customer_address now
 WHERE ss_customer_sk = c_customer_sk AND c_current_addr_sk = now.ca_address_sk AND now.ca_city <> bought_city
-ORDER BY c_last_name, c_first_name, ca_city, bought_city, ss_ticket_number
+ORDER BY c_last_name, c_first_name, ca_city
 LIMIT 5;
 
 -- query: q47 -- monthly sales beside those of the months before and after: a ranked CTE joined to itself
@@ -1142,8 +1142,8 @@ FROM store, item,
      (SELECT ss_store_sk, ss_item_sk, SUM(ss_sales_price) AS revenue FROM store_sales, date_dim
       WHERE ss_sold_date_sk = d_date_sk AND d_month_seq BETWEEN 1200 AND 1200 + 11 GROUP BY ss_store_sk, ss_item_sk) sc
 WHERE sb.ss_store_sk = sc.ss_store_sk AND sc.revenue <= 0.6 * sb.usual AND s_store_sk = sc.ss_store_sk AND i_item_sk = sc.ss_item_sk
-ORDER BY s_store_name, i_item_desc, sc.revenue, i_current_price, i_wholesale_cost, i_brand
-LIMIT 100;
+ORDER BY s_store_name, i_item_desc
+LIMIT 3;
 
 -- query: q66 -- months of warehouses in two channels: a wide union of pivots, summed again, with quotients
 SELECT w_warehouse_name, w_warehouse_sq_ft, w_city, w_county, w_state, w_country, ship_carriers, year, SUM(jan) AS jan, SUM(feb) AS feb, SUM(aug) AS aug, SUM(dec) AS dec,
@@ -1190,8 +1190,8 @@ FROM (SELECT ss_ticket_number, ss_customer_sk, ca_city AS bought_city, SUM(ss_ex
         AND d_dom BETWEEN 1 AND 5 AND (hd_dep_count = 4 OR hd_vehicle_count IN (1, 2)) AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_city IN ('Midway', 'Fairview', 'Oakland')
       GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, ca_city) dn, customer, customer_address now
 WHERE ss_customer_sk = c_customer_sk AND c_current_addr_sk = now.ca_address_sk AND now.ca_city <> bought_city
-ORDER BY c_last_name, ss_ticket_number
-LIMIT 100;
+ORDER BY c_last_name
+LIMIT 4;
 
 -- query: q69 -- as q10: bought in a store, and neither on the web nor by catalog
 SELECT cd_gender, cd_marital_status, cd_education_status, COUNT(*) AS cnt1, cd_purchase_estimate, COUNT(*) AS cnt2, cd_credit_rating, COUNT(*) AS cnt3
@@ -1245,8 +1245,8 @@ LEFT OUTER JOIN catalog_returns ON cr_item_sk = cs_item_sk AND cr_order_number =
 WHERE d1.d_week_seq = d2.d_week_seq AND inv_quantity_on_hand < 10 * cs_quantity AND d3.d_date > d1.d_date + INTERVAL 1 DAYS
   AND hd_buy_potential IN ('>10000', '0-500', 'Unknown') AND d1.d_year IN (2000, 2001) AND cd_marital_status IN ('M', 'D', 'S')
 GROUP BY i_item_desc, w_warehouse_name, d1.d_week_seq
-ORDER BY total DESC, i_item_desc, w_warehouse_name, d1.d_week_seq
-LIMIT 100;
+ORDER BY total DESC
+LIMIT 3;
 
 -- query: q73 -- as q34, fewer items
 SELECT c_last_name, c_first_name, c_salutation, c_preferred_cust_flag, ss_ticket_number, cnt
@@ -1391,7 +1391,7 @@ FROM (SELECT ss_ticket_number, ss_customer_sk, store.s_city, SUM(ss_coupon_amt) 
         AND d_year IN (1999, 1999 + 1, 1999 + 2) AND s_number_employees BETWEEN 200 AND 295
       GROUP BY ss_ticket_number, ss_customer_sk, ss_addr_sk, store.s_city) ms, customer
 WHERE ss_customer_sk = c_customer_sk
-ORDER BY c_last_name, c_first_name, SUBSTR(s_city, 1, 30), profit, ss_ticket_number
+ORDER BY c_last_name, c_first_name, SUBSTR(s_city, 1, 30)
 LIMIT 3;
 
 -- query: q80 -- as q05: sales LEFT JOINed to their returns, outside of television, rolled up over three channels
@@ -1445,7 +1445,7 @@ WHERE i_current_price BETWEEN 15 AND 15 + 70 AND inv_item_sk = i_item_sk AND d_d
   AND i_manufact_id IN (1, 2, 3, 4) AND inv_quantity_on_hand BETWEEN 100 AND 500 AND ss_item_sk = i_item_sk
 GROUP BY i_item_id, i_item_desc, i_current_price
 ORDER BY i_item_id
-LIMIT 2;
+LIMIT 1;
 
 -- query: q83 -- items that come back in three channels in the same weeks: IN of an IN, and their shares
 WITH sr_items AS (
@@ -1475,7 +1475,7 @@ FROM customer, customer_address, customer_demographics, household_demographics, 
 WHERE ca_city IN ('Fairview', 'Midway', 'Oakland') AND c_current_addr_sk = ca_address_sk AND ib_lower_bound >= 0 AND ib_upper_bound <= 0 + 60000 AND ib_income_band_sk = hd_income_band_sk
   AND cd_demo_sk = c_current_cdemo_sk AND hd_demo_sk = c_current_hdemo_sk AND sr_cdemo_sk = cd_demo_sk
 ORDER BY c_customer_id
-LIMIT 3;
+LIMIT 2;
 
 -- query: q85 -- reasons of web returns under two groups of alternatives
 SELECT SUBSTR(r_reason_desc, 1, 20) AS reason, AVG(ws_quantity) AS q, AVG(wr_refunded_cash) AS c, AVG(wr_fee) AS f
