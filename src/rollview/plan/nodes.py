@@ -145,7 +145,8 @@ class Node:
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
     """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
-    the table's relations is read, where a plan reads more than one of them."""
+    the table's relations is read, where a plan reads more than one of them; ``not_null`` are columns that are known
+    never to be NULL."""
 
     title: ClassVar[str] = "scan"
     table: str
@@ -153,6 +154,7 @@ class Scan(Node):
     sources: tuple[str, ...]
     key: tuple[str, ...] = ()
     version: str = ""
+    not_null: tuple[str, ...] = ()
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -512,6 +514,11 @@ def show(expr: Expr) -> str:
     for identifier in bare.find_all(exp.Identifier):
         if identifier.this.isidentifier():
             identifier.set("quoted", False)
+    for each in list(bare.find_all(exp.ArrayAgg)):  # Spark's printer has no order inside of it
+        if isinstance(each.this, exp.Order):
+            named = exp.Anonymous(this="COLLECT_LIST", expressions=[each.this])
+            bare = named if each is bare else bare
+            each.replace(named)
     return bare.sql(dialect="spark")
 
 

@@ -40,8 +40,8 @@ def renamed(plan: Node, names: Mapping[str, str]) -> Node:
 
     def changed(whole: Any) -> dict[str, Any]:
         values = {field.name: getattr(whole, field.name) for field in fields(whole)}
-        keys = {"key": tuple(names[name] for name in values["key"])} if "key" in values else {}
-        return {name: part(value) for name, value in values.items() if not isinstance(value, str)} | keys
+        named = {key: tuple(names[name] for name in values[key]) for key in ("key", "not_null") if key in values}
+        return {name: part(value) for name, value in values.items() if not isinstance(value, str)} | named
 
     for node in plan.walk():
         done[node] = replace(node, **changed(node))

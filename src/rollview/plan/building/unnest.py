@@ -117,7 +117,9 @@ def independent(context: Context, outer: Node, inner: Node) -> tuple[Node, list[
 def _without_projections(node: Node, outer: Node) -> Node:
     """What decides whether there is a row at all; under other names than those of the outer plan, which may read the
     same CTE."""
-    while isinstance(node, Project | Distinct) and not node.inputs[0].names & outer.names:
+    while isinstance(node, Project | Distinct) or (isinstance(node, Limit) and node.count != 0 and node.offset == 0):
+        if node.inputs[0].names & outer.names:
+            break
         node = node.inputs[0]
     return node
 
