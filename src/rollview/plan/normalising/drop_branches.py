@@ -8,6 +8,8 @@ column of the other one its type.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlglot import exp
 
 from rollview.plan.coercion import converted
@@ -52,6 +54,7 @@ def _told(part: Expr) -> bool | None:
     return False if part.left.is_int and part.right.is_int and int(part.left.name) != int(part.right.name) else None
 
 
+@lru_cache(maxsize=4096)
 def _is_empty(node: Node) -> bool:
     if isinstance(node, Filter) and exp.false() in conjuncts(node.condition):
         return True
