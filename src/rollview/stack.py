@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from rollview.errors import Unsupported
+from rollview.errors import Place, Unsupported
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,9 +30,10 @@ _here = threading.local()
 class TooDeep(Unsupported):
     """SQL that nests deeper than can be followed."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: Place | None = None) -> None:
         super().__init__(
             "This SQL is nested too deeply",
+            where=where,
             why="parentheses, CASE expressions or subqueries stand inside each other more often than can be followed",
             todo="take the inner parts out into subqueries or views of their own, or write the nesting as a list: "
             "one CASE with many WHEN, one IN, one chain of AND or OR",

@@ -48,7 +48,7 @@ def carrying(plan: Node) -> Node:
 
     def found(node: Node) -> Node:
         if isinstance(node, Join) and node.kind in (SEMI, ANTI, MARK, SINGLE):
-            return node.with_inputs([carried(node.left), node.right])
+            return node.with_inputs(_apart(node, [carried(node.left), node.right]))
         if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
             over = node.with_inputs(_apart(node, [carried(child) for child in node.inputs]))
             return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over

@@ -14,8 +14,9 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
+from rollview.errors import Place
 from rollview.logs import silence
-from rollview.stack import deep
+from rollview.stack import TooDeep, deep
 
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
@@ -24,6 +25,11 @@ _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOute
 _GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
 
 silence(logging.getLogger("sqlglot"))
+
+#: Brackets and CASEs inside each other.
+_DEEPEST = 1_000
+_OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 _SPARK = Dialect.get_or_raise("spark")
 
@@ -38,12 +44,29 @@ class _Parser(SparkParser):
 def read(sql: str) -> list[exp.Expr]:
     """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
     tokens = _SPARK.tokenize(sql)
+    _check_depth(sql, tokens)
     _window_is_a_name(tokens)
     trees = [tree for tree in _Parser(dialect=_SPARK).parse(tokens, sql) if tree is not None]
     for tree in trees:
         for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.JSONExtract)):
             _settle(node)
     return trees
+
+
+def _check_depth(sql: str, tokens: list[Token]) -> None:
+    """Refuses what nests deeper than can be read, before that takes long."""
+    depth = cases = 0
+    for token in tokens:
+        if token.token_type in _OPENS:
+            depth += 1
+        elif token.token_type in _CLOSES:
+            depth -= 1
+        elif token.token_type is TokenType.CASE:
+            depth, cases = depth + 1, cases + 1
+        elif token.token_type is TokenType.END and cases:
+            depth, cases = depth - 1, cases - 1
+        if depth > _DEEPEST:
+            raise TooDeep(Place(sql, token.start, token.end + 1))
 
 
 def is_generator(expr: exp.Expr) -> bool:

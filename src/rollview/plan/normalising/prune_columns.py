@@ -64,10 +64,9 @@ def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
         needed = wanted | _used(node)
         return [needed & part.names for part in node.inputs]
     if isinstance(node, Join):
-        needed = wanted | _used(node)
-        if node.kind in (SEMI, ANTI, MARK):
-            needed = needed - (node.right.names - _used(node))
-        return [needed & side.names for side in node.inputs]
+        used = _used(node)
+        right = used if node.kind in (SEMI, ANTI, MARK) else wanted | used
+        return [(wanted | used) & node.left.names, right & node.right.names]
     if type(node) is UnionAll:
         places = _places(node, wanted)
         return [{side.columns[i].name for i in places} for side in node.inputs]
