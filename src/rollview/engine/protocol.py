@@ -86,6 +86,9 @@ class Engine(Protocol):
     def is_empty(self, frame: Frame, condition: str) -> bool:
         """Whether no row meets a condition."""
 
+    def exceeds(self, frame: Frame, most: int) -> bool:
+        """Whether a frame has more rows than these; no more of them than needed are computed."""
+
     def functions(self) -> set[str]:
         """The engine's own functions, in lower case."""
 

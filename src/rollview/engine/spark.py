@@ -268,6 +268,9 @@ class SparkEngine:
     def is_empty(self, frame: DataFrame, condition: str) -> bool:
         return frame.where(condition).isEmpty()
 
+    def exceeds(self, frame: DataFrame, most: int) -> bool:
+        return frame.selectExpr("1").limit(most + 1).count() > most
+
     def functions(self) -> set[str]:
         return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 

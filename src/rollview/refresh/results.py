@@ -36,6 +36,7 @@ REASONS = {
     "inexact_rows": "rows without a key hold floating-point sums, which are not exactly the same when computed again",
     "history_gone": "a version or the changes of a base table are no longer there",
     "too_much_changed": "so much of the base tables has changed that to compute the view anew costs less",
+    "too_many_rows_differ": "the changed rows join so many other rows that recomputing is cheaper",
     "key_changed": "the declared key of a base table has changed",
     "layout_changed": "this version of rollview stores the view in another way",
     "time_dependent": "the query uses the current time, user or another thing of the moment",

@@ -6,6 +6,7 @@ vector → changes → Δ-script → one write            or, where that cannot 
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus, since
-from rollview.refresh.steps import Running
+from rollview.refresh.steps import ALWAYS_FOLLOWED, Running, TooManyRows
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
 
@@ -43,9 +44,6 @@ _TRIES = 5
 
 #: Up to so many changed rows of a table are read in this process.
 _FEW = 1_000_000
-
-#: Up to so many changed rows are followed, whatever part of the tables they are.
-_NEVER_TOO_MUCH = 100_000
 
 #: To follow a changed row takes about as long as so many rows of a recomputation: new rows are just written, groups are
 #: few, and other rows have to be found first. See docs/benchmarks.md.
@@ -153,6 +151,8 @@ def _refreshed(
             reason = "history_gone"
         except _TooMuch:
             reason = "too_much_changed"
+        except TooManyRows:
+            reason = "too_many_rows_differ"
         except InternalError as error:
             raise InternalError(
                 f"{view.title} could not be refreshed incrementally; it is as it was",
@@ -230,15 +230,18 @@ def _followed(
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
         script = refresh_script(compiled.state, changes, growing) if changes else None
-        if script is not None and view.policy is Policy.AUTO and _too_much(read, script.strategy, catalog, target):
-            raise _TooMuch
+        most = None
+        if script is not None and view.policy is Policy.AUTO:
+            most = functools.cache(functools.partial(_most_followed, catalog, view, target, script.strategy))
+            if read > ALWAYS_FOLLOWED and read > most():
+                raise _TooMuch
         sequence = before.sequence + 1
         strategy = NO_OP if script is None else script.strategy
         stamp = Stamp(stamp_metadata(target, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
             versions = {table: identity.version for table, identity in target.items()}
-            run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending)
+            run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending, most=most)
             rows = None if script is None else run.rows(script)
             if script is None or rows is None:  # the commit says how far the view has come
                 commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
@@ -256,9 +259,10 @@ def _followed(
         catalog.engine.forget(kept)
 
 
-def _too_much(changed: int, strategy: str, catalog: Catalog, target: Mapping[str, Identity]) -> bool:
-    cost = changed * _COSTS.get(strategy, _MOST_COSTLY)
-    return changed > _NEVER_TOO_MUCH and cost > size(catalog, target)
+def _most_followed(catalog: Catalog, view: View, target: Mapping[str, Identity], strategy: str) -> int:
+    """The most rows that cost less to follow than a recomputation, which reads the tables and writes the view."""
+    recomputed = size(catalog, target) + catalog.store.count(catalog.state(view.name))
+    return max(ALWAYS_FOLLOWED, recomputed // _COSTS.get(strategy, _MOST_COSTLY))
 
 
 def _changes(
