@@ -12,7 +12,8 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from rollview import connect
 from rollview.engine.sessions import LocalSpark
-from rollview.refresh.views import DEFINITION, STATE_PREFIX, stamp_metadata
+from rollview.parse.stored_names import STATE_PREFIX
+from rollview.refresh.views import DEFINITION, stamp_metadata
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Identity, Stamp
 

@@ -169,11 +169,11 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     rv, write = session, defining.write_whole
 
-    def interrupted(*arguments: object) -> None:
+    def interrupted(*arguments: object, over: bool = False) -> None:
         raise KeyboardInterrupt
 
-    def written_and_interrupted(*arguments: Any) -> None:
-        write(*arguments)
+    def written_and_interrupted(*arguments: Any, over: bool = False) -> None:
+        write(*arguments, over=over)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(creating, "write_whole", interrupted)

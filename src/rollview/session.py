@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import require_delta
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.sessions import GivenSpark, LocalSpark
 from rollview.engine.spark import SparkEngine
-from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
+from rollview.errors import BadName, NameTaken, NotAWarehouse, Place, RollviewError, TableNotFound, UserError
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
+from rollview.parse.references import references
+from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.table_statements import (
     CreateTable,
     DropPlainView,
@@ -43,10 +45,10 @@ from rollview.refresh.explain import explain_view
 from rollview.refresh.freshness import Freshness
 from rollview.refresh.relations import rows_of
 from rollview.refresh.results import Outcome, RefreshResult, Verification, ViewStatus
-from rollview.refresh.running import drop_view, refresh_view, status
+from rollview.refresh.running import drop_view, refresh_view, status_of
 from rollview.refresh.together import refresh_all, refresh_upstream
 from rollview.refresh.verify import verify_view
-from rollview.refresh.views import STATE_PREFIX, Catalog
+from rollview.refresh.views import Catalog
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Store
@@ -73,6 +75,8 @@ def connect(
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
     if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
         return _on_duckdb(warehouse.removeprefix("duckdb:"))
+    if warehouse is not None:
+        _check_folder(warehouse)
     if warehouse is None:
         if spark is None:
             raise UserError(
@@ -88,6 +92,36 @@ def connect(
         require_delta(source.spark)
         return Rollview(SparkEngine(source), DeltaStore(source.spark, warehouse))
     return Rollview(SparkEngine(source), EmbeddedStore(source, warehouse))
+
+
+def _check_folder(warehouse: object) -> None:
+    """Raises an error for what is no folder's name: an address with a scheme would become a folder called so."""
+    if not isinstance(warehouse, str | Path):
+        raise UserError(
+            f"A warehouse is a folder, not {_article(warehouse)}", todo="give its path as a string or as a Path"
+        )
+    if found := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", str(warehouse)):
+        raise NotAWarehouse(
+            f"{warehouse} is not a folder on this machine",
+            why=f"{found[1]}: is the scheme of an address",
+            todo="for tables elsewhere, connect to a Spark session whose catalog has them: "
+            f"rollview.connect(spark=spark); for a folder on this machine give just its path, or write ./{warehouse}",
+        )
+
+
+def _article(value: object) -> str:
+    """What kind of value something is, for messages."""
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _check_text(value: object, what: str, todo: str) -> None:
+    if not isinstance(value, str):
+        raise UserError(f"{what} is a string, not {_article(value)}", todo=todo)
+
+
+_NAME, _NAME_TODO = "A name", "give the name of the view or table as a string: 'v', 'schema.v'"
+_SQL, _SQL_TODO = "SQL", "give the text of the statement as a string"
 
 
 def _on_duckdb(path: str) -> Rollview:
@@ -152,6 +186,7 @@ class Rollview:
         ``:name`` markers, as a dict, or for ``?`` markers, as a list: ``rv.sql("SELECT * FROM t WHERE id = :id",
         {"id": 7})``. A view that is created with them keeps these values.
         """
+        _check_text(text, _SQL, _SQL_TODO)
         catalog = self.catalog
         statements = split_script(text)
         if not statements:
@@ -162,8 +197,12 @@ class Rollview:
             self.answer(statement)
         found = self.answer(statements[-1])
         frame = catalog.engine.small(found.rows, found.schema) if isinstance(found, Answer) else found
-        shown: DataFrame = catalog.engine.output(frame)
+        with self.engine.errors(statements[-1], self._known):
+            shown: DataFrame = catalog.engine.output(frame)
         return shown
+
+    def _known(self) -> list[str]:
+        return [*self.tables(), *self.catalog.names()]
 
     def answer(self, sql: str) -> Answer | Frame:
         """Runs one statement. What rollview itself has to tell is not made a frame of, so it may take no Spark."""
@@ -172,27 +211,47 @@ class Rollview:
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
             return Answer({"name": "STRING"}, [[name] for name in self.tables()])
-        with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
-            if about_table is not None:
-                self._check_target(about_table, sql)
-            named = self.store.has_catalog or _reads_nothing(about_table)
-            problems = {} if named else self._name_relations(SqlTokens.of(sql).words())
-            try:
+        problems: dict[str, RollviewError] = {}
+        try:
+            with self.engine.errors(sql, self._known), self.store.asked():
+                if about_table is not None:
+                    self._check_target(about_table, sql)
+                if not (self.store.has_catalog or _reads_nothing(about_table)):
+                    problems = self._name_relations(SqlTokens.of(sql).words())
+                    self._check_readable(problems, about_table, sql)
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
-            except PySparkException as error:
-                if problems and (error.getCondition() or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
-                    raise next(iter(problems.values())) from error
-                raise
+        except TableNotFound as error:
+            problem = problems.get(parse_name(error.name or "")[-1].lower())
+            raise error if problem is None else problem from error
 
     def _name_relations(self, words: set[str]) -> dict[str, RollviewError]:
         """Makes the tables and views that a text may mean readable by their names; tells which cannot be read."""
         problems = self.store.sync(words)
         for word in words:
             if self.catalog.has(word):
-                publish(self.catalog, self.catalog.get(word))
+                try:
+                    publish(self.catalog, self.catalog.get(word))
+                    if lost := self.store.damage(self.catalog.state(word)):
+                        raise lost
+                except RollviewError as error:
+                    problems[word] = error
+                    self.store.unpublish_view(word)
         return problems
+
+    def _check_readable(
+        self, problems: Mapping[str, RollviewError], statement: TableStatement | DropPlainView | None, sql: str
+    ) -> None:
+        """Raises the problem of a table or view that a statement reads or changes: Spark might know what it was."""
+        if not problems or isinstance(statement, DropTable | DropPlainView):
+            return
+        try:
+            named = {ref.name[-1].lower() for ref in references(sql)}
+        except (RollviewError, RecursionError):  # no query: what it names is not known so well
+            named = SqlTokens.of(sql).words()
+        for name in sorted(named & problems.keys()):
+            raise problems[name]
 
     def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""
@@ -252,17 +311,21 @@ class Rollview:
         args: Args | None = None,
     ) -> RefreshResult:
         """Makes a materialized view. ``args`` are values for markers in the query, as for ``sql``."""
+        _check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if args is not None:
             statements = bound(statements, args)
         if len(statements) != 1:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+        _check_text(name, _NAME, _NAME_TODO)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
         return create_view(self.catalog, statement, self._trusted)
 
     def declare_deterministic(self, *functions: str) -> None:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
+        for function in functions:
+            _check_text(function, "A function's name", "give the names as strings")
         self._trusted |= {function.lower() for function in functions}
 
     def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
@@ -306,9 +369,9 @@ class Rollview:
         return explain_view(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are."""
+        """The materialized views and how fresh they are, damaged ones among them."""
         freshness = Freshness(self.catalog)
-        return [status(self.catalog, view, freshness) for view in self.catalog.all()]
+        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
 
     def tables(self) -> list[str]:
         """The tables of the store, without the state tables of views."""
@@ -319,7 +382,12 @@ class Rollview:
         drop_view(self.catalog, self._name(name))
 
     def _name(self, name: str) -> str:
+        _check_text(name, _NAME, _NAME_TODO)
         return self.store.canonical(parse_name(name))
+
+
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else view.last_refresh.isoformat(timespec="seconds")
 
 
 def _reads_nothing(statement: TableStatement | DropPlainView | None) -> bool:
@@ -349,8 +417,7 @@ def _statuses(views: list[ViewStatus]) -> Answer:
         "vector": "MAP<STRING, BIGINT>",
         "last_refresh": "STRING",
         "comment": "STRING",
+        "damage": "STRING",
     }
-    rows = [
-        [v.name, v.policy, v.fresh, v.vector, v.last_refresh.isoformat(timespec="seconds"), v.comment] for v in views
-    ]
+    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage] for v in views]
     return Answer(columns, rows)

@@ -13,6 +13,7 @@ from rich.text import Text
 from rollview.cli.render import Screen
 from rollview.errors import InternalError, UserError
 from rollview.refresh.results import since
+from rollview.refresh.views import Vector
 from rollview.session import Rollview, connect
 from rollview.store.protocol import CHANGE_TYPE, UPDATE_BEFORE
 
@@ -162,11 +163,12 @@ def _run(screen: Screen, rows: int, home: Path, store: Literal["embedded", "delt
         screen.out.print(f"full: {reason}", style="yellow", highlight=False)
 
 
-def _changed_rows(rv: Rollview, before: dict[str, int], after: dict[str, int]) -> int:
+def _changed_rows(rv: Rollview, before: Vector, after: Vector) -> int:
     """The rows inserted, updated and deleted in a view's base tables between two vectors."""
     changed = 0
     for table, version in after.items():
-        if version != before[table]:
-            feed = rv.store.changes(rv.catalog.stored(table), before[table], version)
+        first = before[table]
+        if version is not None and first is not None and version != first:
+            feed = rv.store.changes(rv.catalog.stored(table), first, version)
             changed += feed.where(f"{CHANGE_TYPE} <> '{UPDATE_BEFORE}'").count()
     return changed

@@ -23,7 +23,7 @@ from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.parameters import bound
 from rollview.parse.tokens import split_script
-from rollview.refresh.results import FAILED, NO_OP, Outcome, ViewStatus, are_behind
+from rollview.refresh.results import FAILED, NO_OP, Outcome, Verification, ViewStatus, are_behind
 from rollview.session import Rollview, connect
 
 app = typer.Typer(
@@ -221,16 +221,21 @@ def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedd
             return
         screen.table(
             ["view", "policy", "state", "reflects", "last refresh (UTC)", "strategy"],
-            [
-                [v.name, v.policy, _freshness(v), v.vector, f"{v.last_refresh:%Y-%m-%d %H:%M:%S}", v.last_strategy]
-                for v in views
-            ],
+            [[v.name, v.policy, _freshness(v), v.vector, _moment(v), v.last_strategy] for v in views],
         )
 
 
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else f"{view.last_refresh:%Y-%m-%d %H:%M:%S}"
+
+
 def _freshness(view: ViewStatus) -> str:
+    if view.damage is not None:
+        return f"damaged: {view.damage}"
     if view.fresh:
         return "fresh"
+    if view.unversioned and not view.behind:
+        return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
     parts = [f"{table} gone or made anew" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
     return "stale: " + "; ".join(
         [*([", ".join(parts)] if parts else []), *([are_behind(view.stale)] if view.stale else [])]
@@ -271,14 +276,22 @@ def verify(
         else:
             screen.table(
                 ["view", "verdict", "missing", "extra"],
-                [[r.view, "equal" if r.ok else "DIFFERENT", r.missing, r.extra] for r in found],
+                [[r.view, _verdict(r), r.missing, r.extra] for r in found],
             )
             for result in found:
+                for choice in result.choices:
+                    screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
                 for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
                     if rows:
                         screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
         if not all(result.ok for result in found):
             raise typer.Exit(DIFFERENT)
+
+
+def _verdict(result: Verification) -> str:
+    if not result.ok:
+        return "DIFFERENT"
+    return "equal, ties decided by the key" if result.choices else "equal"
 
 
 @app.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rollview.errors import RollviewError, TableNotFound
+from rollview.errors import Damaged, RollviewError, TableNotFound
 from rollview.refresh.views import Catalog, View
 from rollview.store.protocol import Identity
 
@@ -21,6 +21,7 @@ class Freshness:
         self._catalog = catalog
         self._fixed = {} if fixed is None else fixed
         self._known: dict[str, bool] = {}
+        self._damages: dict[str, Damaged | None] = {}
 
     def behind(self, view: View, vector: Mapping[str, Identity]) -> dict[str, int | None]:
         """The tables of a view that have moved on since the vector, and by how many commits; None if the table is gone
@@ -34,11 +35,35 @@ class Freshness:
             except TableNotFound:
                 found[table] = None
                 continue
+            except Damaged:  # how many commits there are is not known
+                continue
             if now.table_id != shown.table_id:
                 found[table] = None
+            elif now.version is None or shown.version is None:
+                continue
             elif now.version > shown.version or (now.version < shown.version and fixed is None):
                 found[table] = now.version - shown.version
         return found
+
+    def unversioned(self, view: View, vector: Mapping[str, Identity]) -> tuple[str, ...]:
+        """The tables of a view that have no versions: whether they have moved on is not known."""
+        return tuple(table for table in view.tables if vector[table].version is None)
+
+    def damage(self, view: View) -> str | None:
+        """What cannot be read of a view's rows, or of the tables that it reads; None if all is there."""
+        own = self._damage(self._catalog.state(view.name))
+        if own is not None:
+            return own.why
+        below = (self._damage(self._catalog.stored(table)) for table in view.tables if self._exists(table))
+        return next((f"{each.what}: {each.why}" for each in below if each is not None), None)
+
+    def _exists(self, table: str) -> bool:
+        return self._catalog.store.exists(self._catalog.stored(table))
+
+    def _damage(self, table: str) -> Damaged | None:
+        if table not in self._damages:
+            self._damages[table] = self._catalog.store.damage(table)
+        return self._damages[table]
 
     def stale(self, view: View) -> tuple[str, ...]:
         """The views that a view reads, directly or through others, and that are behind."""
@@ -62,7 +87,8 @@ class Freshness:
             self._known[name] = False  # a view that reads itself, which none should, is not fresh
             try:
                 view = self._catalog.get(name)
-                behind = self.behind(view, self._catalog.reflected(view).vector)
+                vector = self._catalog.reflected(view).vector
+                behind = self.behind(view, vector) or self.unversioned(view, vector)
                 upstream = [table for table in view.tables if self._catalog.has(table)]
                 self._known[name] = not behind and all(self.fresh(table) for table in upstream)
             except RollviewError:

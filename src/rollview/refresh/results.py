@@ -42,6 +42,8 @@ REASONS = {
     "time_dependent": "the query uses the current time, user or another thing of the moment",
     "not_compiled": "the query has a part that the compiler cannot make a plan of",
     "table_replaced": "a base table was dropped and made again",
+    "not_versioned": "a base table has no versions, so nothing tells what has changed in it",
+    "damaged": "stored rows of the view were missing or could not be read",
 }
 
 
@@ -59,11 +61,14 @@ class RefreshResult:
     rows_written: int
     seconds: float
     stale: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def explanation(self) -> str:
-        """The reason, or what the strategy does, as a sentence."""
+        """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
         told = REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
+        if self.part:
+            told = f"{told}: {self.part}"
         return f"{told}; {are_behind(self.stale)}" if self.stale else told
 
 
@@ -154,13 +159,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verification:
-    """A view compared with its query run from scratch. The samples hold a few of the differing rows."""
+    """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
+    those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
+    view is compared with the query whose choices are made as the view makes them."""
 
     view: str
     missing: int
     extra: int
     missing_sample: tuple[dict[str, Any], ...] = ()
     extra_sample: tuple[dict[str, Any], ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -174,18 +182,22 @@ class Verification:
 class ViewStatus:
     """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
     None means that the table is gone or was made anew. ``stale`` names the views upstream, at any level, that are
-    themselves behind."""
+    themselves behind. ``unversioned`` are the base tables that have no versions: nobody knows whether they have
+    changed, and the view does not count as fresh. ``damage`` says what cannot be read, of the view or of a table below
+    it; of a damaged view, only what could still be read is known."""
 
     name: str
-    policy: str
+    policy: str | None
     vector: Vector
     behind: dict[str, int | None]
-    last_refresh: datetime
-    last_strategy: str
+    last_refresh: datetime | None
+    last_strategy: str | None
     comment: str | None = None
     stale: tuple[str, ...] = ()
+    unversioned: tuple[str, ...] = ()
+    damage: str | None = None
 
     @property
     def fresh(self) -> bool:
-        """Whether the view shows the newest versions of the base tables, through all levels."""
-        return not self.behind and not self.stale
+        """Whether the view is known to show the newest versions of the base tables, through all levels."""
+        return not self.behind and not self.stale and not self.unversioned and self.damage is None

@@ -72,7 +72,7 @@ def refresh_all(
     for name in dict.fromkeys(catalog.names() if names is None else names):
         if name not in resting:
             try:
-                views[name] = catalog.get(name)
+                views[name] = (catalog.known(name) if full and catalog.has(name) else None) or catalog.get(name)
             except Exception as error:
                 outcomes[name] = _failed(name, error)
     return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, full=full)]
@@ -169,6 +169,7 @@ def _has_moved(catalog: Catalog, view: View, freshness: Freshness) -> bool:
     if view.always_full == TIME_DEPENDENT:
         return True
     try:
-        return bool(freshness.behind(view, catalog.reflected(view).vector))
+        vector = catalog.reflected(view).vector
+        return bool(freshness.behind(view, vector) or freshness.unversioned(view, vector))
     except (RollviewError, KeyError):  # its refresh will tell
         return True

@@ -38,6 +38,7 @@ from rollview.store.embedded.tables import EmbeddedTables, key_of
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
 from rollview.store.rows import aligned, column_named
 from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
+from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 
 T = TypeVar("T")
 
@@ -85,6 +86,24 @@ class EmbeddedStore(EmbeddedTables):
                 return log.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
             except Overtaken:
                 raise NameTaken(f"Another writer has just made a table named {table}") from None
+
+    def recreate(
+        self, table: str, rows: DataFrame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
+    ) -> Commit:
+        made = Log(self.root / f".new-{uuid.uuid4().hex}")
+        schema = _declared(rows)
+        check_schema(table, schema, ())
+        check_properties(table, properties or {})
+        with self._written(made, rows, -1) as files:
+            metadata = metadata_action(schema, _settings((), properties))
+            actions = [protocol_action(schema), metadata, *(f.add() for f in files)]
+            commit = made.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
+        trash = set_aside(self.root, table)
+        with storage_errors(f"{table} cannot be written; what was stored of it is in {trash}"):
+            os.rename(made.root, self._log(table).root)
+        self._logs.pop(table, None)
+        remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
+        return commit
 
     @contextlib.contextmanager
     def _written(self, log: Log, rows: DataFrame | StructType, after: int) -> Iterator[list[DataFile]]:
@@ -253,11 +272,10 @@ class EmbeddedStore(EmbeddedTables):
     def drop(self, table: str) -> None:
         if not self.exists(table):
             raise self._not_found(table)
-        trash = self.root / f".dropped-{uuid.uuid4().hex}"
-        os.rename(self._log(table).root, trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        trash = set_aside(self.root, table)
         self._logs.pop(table, None)
         self._published.forget(table)
+        remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
 
     def _repeated(self, snapshot: Snapshot, stamp: Stamp) -> bool:
         if stamp.application is None:
@@ -278,12 +296,15 @@ class EmbeddedStore(EmbeddedTables):
 
     # SQL
 
+    def asked(self) -> contextlib.AbstractContextManager[None]:
+        return self._published.asked()
+
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        for name, shown in self._published.mine().items():
-            if not self.exists(shown.table):
+        for name, (table, _) in self._published.given().items():
+            if not self.exists(table):
                 self._published.forget(name)
         wanted: dict[str, tuple[str, str | None]] = {w: (w, None) for w in words if self.exists(w)}
-        wanted |= {name: (shown.table, shown.query) for name, shown in self._published.mine().items()}
+        wanted |= self._published.given()
         problems: dict[str, RollviewError] = {}
         for name, (table, query) in wanted.items():
             try:
