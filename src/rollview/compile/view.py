@@ -11,7 +11,7 @@ from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
 from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
-from rollview.keys import Keyed, with_key, without_ties
+from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import parse_query
 from rollview.parse.tokens import Cursor, SqlTokens, pipe
 from rollview.plan.building import Tables, Unbuildable, build_plan
@@ -43,7 +43,8 @@ TIME_DEPENDENT = "time_dependent"
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows."""
+    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are what the
+    query leaves open, and how the plan decides it."""
 
     sql: str
     plan: Node
@@ -51,6 +52,7 @@ class CompiledView:
     fingerprint: str
     reason: str | None = None
     partitions: Mapping[str, Scan] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
 
     def printed(self, dialect: str = "spark") -> str:
         return print_plan(self.plan, dialect, pretty=True)
@@ -65,11 +67,12 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     refuse_random(sql, tree)
     if where := pipe(sql):
         raise Unbuildable("|> cannot be compiled yet", where=where)
-    plan = normalise(build_plan(tree, sql, tables))
+    built = decided(build_plan(tree, sql, tables))  # before columns are pruned: a CTE is the same rows for all readers
+    plan = normalise(built.plan)
     if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
         raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
-    return CompiledView(sql, without_ties(plan), with_key(plan), fingerprint(plan), reason)
+    return CompiledView(sql, plan, with_key(plan), fingerprint(plan), reason, choices=built.choices)
 
 
 def refuse_random(sql: str, tree: exp.Query) -> None:

@@ -57,6 +57,9 @@ class DuckEngine:
         # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
         connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
+    def close(self) -> None:
+        self.connection.close()
+
     def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
         return self.connection.execute(frame.sql).fetchall()
 
@@ -95,6 +98,10 @@ class DuckEngine:
 
     def is_empty(self, frame: DuckFrame, condition: str) -> bool:
         return not self.fetch(DuckFrame(f"SELECT 1 FROM ({frame.sql}) WHERE {condition} LIMIT 1"))
+
+    def exceeds(self, frame: DuckFrame, most: int) -> bool:
+        counted = DuckFrame(f"SELECT count(*) FROM (SELECT 1 FROM ({frame.sql}) LIMIT {most + 1})")
+        return int(self.fetch(counted)[0][0]) > most
 
     def functions(self) -> set[str]:
         found = self.connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()

@@ -23,13 +23,15 @@ from rollview.errors import (
 )
 from rollview.parse.names import Name
 from rollview.parse.references import Reference, parse_query, references
+from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.view_statements import CreateView, Policy
 from rollview.plan.building.scope import place
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
-from rollview.refresh.views import DEFINITION, STATE_PREFIX, Catalog, View
+from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, since
+from rollview.refresh.views import DEFINITION, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
 
@@ -38,14 +40,16 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     begin = time.monotonic()
     store = catalog.store
     name = store.canonical(statement.name)
-    old = _existing(catalog, statement, name)
+    damage = catalog.damage(name) if _is_taken(catalog, statement, name) and statement.or_replace else None
+    known = catalog.known(name) if damage is not None else None
+    old = catalog.get(name) if catalog.has(name) and damage is None else None
     if old is not None and statement.if_not_exists:
         versions = old.shown(catalog.reflected(old).vector)
-        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
     refuse_random(statement.query, parse_query(statement.query))
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
-    if old is not None:
+    if catalog.has(name):
         _check_no_cycle(catalog, name, set(sources.values()))
     bases = {table: base_of(catalog, table) for table in sorted(set(sources.values()))}
     view = undefined(
@@ -62,8 +66,9 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
-        if old is not None and _shape(old) != _shape(view) and (readers := catalog.readers(name)):
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
+        was = old or known
+        if was is not None and _shape(was) != _shape(view) and (readers := catalog.readers(name)):
             raise InUse(
                 f"{name} cannot be replaced by a view with other columns",
                 why=f"{', '.join(readers)} read it",
@@ -71,44 +76,55 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
             )
         before = catalog.reflected(old) if old is not None else None
         with catalog.engine.settings(view.settings):
-            view, commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
-    if old is not None:
-        drop_helpers(catalog, old.helpers)
+            sequence = before.sequence + 1 if before else 1
+            view, commit = written(catalog, view, rows, vector, sequence, old, over=damage is not None)
+    if was is not None:
+        drop_helpers(catalog, was.helpers)
     publish(catalog, view)
     return RefreshResult(
         name,
         FULL,
-        "created" if old is None else "replaced",
+        "replaced" if old or damage else "created",
         old.shown(before.vector) if old and before else {},
         view.shown(vector),
         size(catalog, vector),
         commit.rows or 0,
-        time.monotonic() - begin,
+        since(begin),
+        Freshness(catalog).stale(view),
     )
 
 
-def _written(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+def written(
+    catalog: Catalog,
+    view: View,
+    rows: Frame,
+    vector: Mapping[str, Identity],
+    sequence: int,
+    old: View | None,
+    *,
+    over: bool = False,
 ) -> tuple[View, Commit]:
-    """Makes the view's helpers and writes it; if it cannot be written, they are gone, too."""
+    """Makes the view's helpers and writes it; if it cannot be written, they are gone, too. ``over`` as in
+    ``write_whole``."""
     view, at = with_helpers(catalog, view, vector)
     try:
         if view.helpers:
             view, rows = defined(catalog, view, at, query_at(catalog, view, at))
-        commit = write_whole(catalog, view, rows, at, sequence, old)
+        commit = write_whole(catalog, view, rows, at, sequence, old, over=over)
         if commit is None:
             raise Conflict(
                 f"{view.name} was refreshed or replaced by another session meanwhile", todo="repeat the statement"
             )
     except BaseException:
-        if not catalog.has(view.name) or catalog.get(view.name).helpers != view.helpers:
+        there = catalog.known(view.name) if catalog.has(view.name) else None
+        if there is None or there.helpers != view.helpers:
             drop_helpers(catalog, view.helpers)
         raise
     return view, commit
 
 
-def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None:
-    """The view that is there under this name. Raises an error if the statement may not have the name."""
+def _is_taken(catalog: Catalog, statement: CreateView, name: str) -> bool:
+    """Whether a view is there under this name. Raises an error if the statement may not have the name."""
     if statement.name[-1].lower().startswith(STATE_PREFIX):
         raise BadName(f"{name} cannot be a view's name", why=f"names that begin with {STATE_PREFIX} belong to rollview")
     if catalog.has(name):
@@ -117,10 +133,10 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
                 f"There is a materialized view named {name} already",
                 todo="choose another name, or use CREATE OR REPLACE MATERIALIZED VIEW",
             )
-        return catalog.get(name)
+        return True
     if catalog.store.exists(name):
         raise NameTaken(f"{name} is the name of a table", todo="choose another name for the view")
-    return None
+    return False
 
 
 def _check_policy(view: View) -> None:

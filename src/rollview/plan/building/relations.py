@@ -144,7 +144,11 @@ def _table(context: Context, item: exp.Table) -> Relation:
     types = [_type(kind) for _, kind in table.columns]
     output = context.numbering.columns(labels, types)
     keyed = {label.casefold(): column.name for label, column in zip(labels, output, strict=True)}
-    plan = Scan(table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in table.key))
+    key, told = table.key, table.key if table.not_null is None else table.not_null
+    plan = Scan(
+        table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in key),
+        not_null=tuple(keyed[label.casefold()] for label in told),
+    )  # fmt: skip
     return _named(context, plan, item.alias or name[-1], item.args.get("alias"))
 
 

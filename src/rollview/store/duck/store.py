@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.engine.duck import DuckFrame, translated
+from rollview.engine.protocol import Answer
 from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
@@ -29,9 +30,12 @@ class DuckStore(DuckWriting):
             )
         return DuckFrame(translated(sql))
 
-    def run(self, statement: TableStatement, sql: str) -> DuckFrame:
+    def run(self, statement: TableStatement, sql: str) -> Answer:
         changed = self._run(statement)
-        return DuckFrame(f"SELECT {changed}::BIGINT AS changed")
+        about_table = isinstance(statement, DropTable) or (
+            isinstance(statement, CreateTable) and statement.query is None
+        )
+        return Answer({"changed": "BIGINT"}, [] if about_table else [[changed]])
 
     def _run(self, statement: TableStatement) -> int:
         if isinstance(statement, CreateTable):
