@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ def swept(rv: Rollview, first: Seen, sql: str) -> tuple[Rollview, Seen]:
     """The warehouse without what a statement has made; a new one if what was there at first is gone or another."""
     for view in rv.views():
         if view.name not in first.views:
-            assert rv.verify(view.name).ok or any(part in sql.upper() for part in _MISREAD), sql
+            with contextlib.suppress(RollviewError):  # an order that no one looks at may hold an error
+                assert rv.verify(view.name).ok or any(part in sql.upper() for part in _MISREAD), sql
             rv.drop(view.name)
     for table in set(rv.tables()) - first.tables.keys():
         rv.sql(f"DROP TABLE {quote(table)}")

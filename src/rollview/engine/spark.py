@@ -30,7 +30,7 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
-from rollview.logs import silence
+from rollview.parse.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
