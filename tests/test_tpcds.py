@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from rollview import Rollview, connect
 from rollview.engine.duck import DuckEngine
+from rows import rows
 from tpcds import Query, queries, tables
 from tpcds.data import Retailer
 
@@ -112,7 +113,7 @@ class Shop:
     def check(self, query: Query, when: str) -> None:
         check = self.rv.verify(query.name)
         assert check.ok, (query.name, when, self.seed, check)
-        objection = self.judge.objection(query, self.rv.table(query.name).fetchall())
+        objection = self.judge.objection(query, rows(self.rv.table(query.name)))
         assert objection is None, (query.name, when, self.seed, objection)
 
 
