@@ -29,6 +29,11 @@ class Place:
         found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
         return Place(sql, found.start(), found.end()) if found else None
 
+    def within(self, sql: str) -> Place:
+        """The same place in the statement that the text is a part of."""
+        at = sql.find(self.sql)
+        return Place(sql, at + self.start, at + self.stop) if at > 0 else self
+
     def underlined(self) -> str:
         """The line (or lines) that hold the place, with carets under it."""
         out: list[str] = []

@@ -197,8 +197,12 @@ class Rollview:
             self.answer(statement)
         found = self.answer(statements[-1])
         frame = catalog.engine.small(found.rows, found.schema) if isinstance(found, Answer) else found
-        shown: DataFrame = catalog.engine.output(frame)
+        with self.engine.errors(statements[-1], self._known):
+            shown: DataFrame = catalog.engine.output(frame)
         return shown
+
+    def _known(self) -> list[str]:
+        return [*self.tables(), *self.catalog.names()]
 
     def answer(self, sql: str) -> Answer | Frame:
         """Runs one statement. What rollview itself has to tell is not made a frame of, so it may take no Spark."""
@@ -209,7 +213,7 @@ class Rollview:
             return Answer({"name": "STRING"}, [[name] for name in self.tables()])
         problems: dict[str, RollviewError] = {}
         try:
-            with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]), self.store.asked():
+            with self.engine.errors(sql, self._known), self.store.asked():
                 if about_table is not None:
                     self._check_target(about_table, sql)
                 if not (self.store.has_catalog or _reads_nothing(about_table)):

@@ -23,7 +23,7 @@ from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.parameters import bound
 from rollview.parse.tokens import split_script
-from rollview.refresh.results import FAILED, NO_OP, Outcome, ViewStatus, are_behind
+from rollview.refresh.results import FAILED, NO_OP, Outcome, Verification, ViewStatus, are_behind
 from rollview.session import Rollview, connect
 
 app = typer.Typer(
@@ -276,14 +276,22 @@ def verify(
         else:
             screen.table(
                 ["view", "verdict", "missing", "extra"],
-                [[r.view, "equal" if r.ok else "DIFFERENT", r.missing, r.extra] for r in found],
+                [[r.view, _verdict(r), r.missing, r.extra] for r in found],
             )
             for result in found:
+                for choice in result.choices:
+                    screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
                 for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
                     if rows:
                         screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
         if not all(result.ok for result in found):
             raise typer.Exit(DIFFERENT)
+
+
+def _verdict(result: Verification) -> str:
+    if not result.ok:
+        return "DIFFERENT"
+    return "equal, ties decided by the key" if result.choices else "equal"
 
 
 @app.command()

@@ -24,7 +24,7 @@ from rollview.delta.focus import focused
 from rollview.delta.looking import stored_of
 from rollview.delta.turning import sought_keys
 from rollview.delta.window import one_by_one_partitioning
-from rollview.keys import with_key
+from rollview.keys import facts_of, with_key
 from rollview.plan.nodes import Aggregate, Filter, Join, Limit, Node, Project, Scan, Window
 from rollview.plan.normalising import apply_rule
 
@@ -56,7 +56,8 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     def scan(node: Node) -> Scan | None:
         name = helper(node)
         key = tuple(item.column.name for item in node.keys) if isinstance(node, Aggregate) else ()
-        return None if name is None else Scan(name, node.columns, helper_labels(node), key)
+        told = tuple(column.name for column in node.columns if column.name in facts_of(node).not_null)
+        return None if name is None else Scan(name, node.columns, helper_labels(node), key, not_null=told)
 
     plan = _below_root(compiled.plan, lambda part: over(_prepared(part)))
     whole = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
@@ -68,7 +69,7 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
 
 def _followed(compiled: CompiledView) -> Node:
     """What of a view is followed operator by operator: what its groups are of, or what its first rows are of."""
-    root = compiled.keyed.plan if compiled.keyed.key else compiled.plan
+    root = compiled.plan if compiled.keyed.key is None else compiled.keyed.plan
     first = first_rows(root)
     return first.input if first is not None else root
 

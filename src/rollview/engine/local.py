@@ -16,6 +16,7 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 
 import pyspark
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from rollview.errors import JavaMissing, UserError
@@ -78,7 +79,7 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
             why="Spark was started without them in this process, and Java loads jars only when it starts",
             todo="open the warehouse with store='delta' before any other, or in a process of its own",
         )
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:

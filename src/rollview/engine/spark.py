@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -29,6 +30,7 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
+from rollview.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
@@ -166,6 +168,10 @@ def _is_too_large(said: str) -> bool:
     return any(text in said for text in _TOO_LARGE)
 
 
+#: How the columns begin that rollview adds to a table's own where it edits one.
+_OWN = "__rv_"
+
+
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
     """Spark's error as ours: what, where in ``sql``, and what may have been meant."""
     condition = error.getCondition() or ""
@@ -185,6 +191,7 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
         name = ".".join(parse_name(shown))
         offers = parameters.get("proposal", "")
         columns = [parse_name(offer.strip())[-1] for offer in offers.split(",")] if offers else []
+        columns = [column for column in columns if not column.startswith(_OWN)]
         hint = nearest(name.split(".")[-1], columns)
         return ColumnNotFound(
             f"There is no column named {shown}",
@@ -272,6 +279,7 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession | SparkSource) -> None:
         self.source = source_of(spark)
+        silence(*map(PySparkLogger.getLogger, ("SQLQueryContextLogger", "DataFrameQueryContextLogger")))
 
     @property
     def spark(self) -> SparkSession:

@@ -6,7 +6,9 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from rollview.compile.view import unknown_functions
+from sqlglot import exp
+
+from rollview.compile.view import refuse_random, unknown_functions
 from rollview.engine.protocol import Frame
 from rollview.errors import (
     BadName,
@@ -20,9 +22,10 @@ from rollview.errors import (
     nearest,
 )
 from rollview.parse.names import Name
-from rollview.parse.references import Reference, references
+from rollview.parse.references import Reference, parse_query, references
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.view_statements import CreateView, Policy
+from rollview.plan.building.scope import place
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
 from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
@@ -43,6 +46,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     if old is not None and statement.if_not_exists:
         versions = old.shown(catalog.reflected(old).vector)
         return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
+    refuse_random(statement.query, parse_query(statement.query))
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
     if catalog.has(name):
@@ -235,12 +239,25 @@ def _check_no_cycle(catalog: Catalog, name: str, tables: Collection[str]) -> Non
 
 def _check_output(query: str, columns: Sequence[tuple[str, str]]) -> None:
     seen: set[str] = set()
-    for column, _ in columns:
+    for i, (column, _) in enumerate(columns):
         if column.casefold() in seen:
             raise SqlError(
                 f"Two columns of the view are named {column}",
-                where=Place.find(query, column),
+                where=_again(query, column, i, len(columns)),
                 why="names are compared without regard to case",
                 todo="give one of them another name: … AS other_name",
             )
         seen.add(column.casefold())
+
+
+def _again(query: str, label: str, position: int, count: int) -> Place | None:
+    """Where the view's own SELECT has a column whose name is taken: the item at its position, or, if stars stand for
+    several columns, another item of that name or the last star."""
+    tree = parse_query(query).unnest()
+    while isinstance(tree, exp.SetOperation):
+        tree = tree.this.unnest()
+    items = tree.expressions if isinstance(tree, exp.Select) else []
+    stars = [item for item in items if item.is_star]
+    named = [item for item in items if item.output_name.casefold() == label.casefold()]
+    found = [items[position]] if not stars and len(items) == count else named[1:] or stars[-1:]
+    return place(query, found[0]) if found else None

@@ -61,11 +61,14 @@ class RefreshResult:
     rows_written: int
     seconds: float
     stale: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def explanation(self) -> str:
-        """The reason, or what the strategy does, as a sentence."""
+        """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
         told = REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
+        if self.part:
+            told = f"{told}: {self.part}"
         return f"{told}; {are_behind(self.stale)}" if self.stale else told
 
 
@@ -156,13 +159,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verification:
-    """A view compared with its query run from scratch. The samples hold a few of the differing rows."""
+    """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
+    those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
+    view is compared with the query whose choices are made as the view makes them."""
 
     view: str
     missing: int
     extra: int
     missing_sample: tuple[dict[str, Any], ...] = ()
     extra_sample: tuple[dict[str, Any], ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -30,7 +30,7 @@ from rollview.parse.names import quote
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
-from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
+from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, not_understood, write_whole
 from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, helpers_of, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
@@ -88,7 +88,9 @@ def refresh_view(
             written = done.written + sum(result.rows_written for result in helped)
             strategy, reason = _strategy_of_all(done, helped)
             stale = freshness.stale(view)
-            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale)
+            part = not_understood(view) if reason == "not_compiled" else None
+            what = part.what if part else ""
+            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale, what)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
@@ -192,7 +194,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         return "table_replaced"
     if view.always_full is not None:
         return view.always_full
-    if any(base_of(catalog, table).key != base.key for table, base in view.bases.items()):
+    if any(_key(base_of(catalog, table)) != _key(base) for table, base in view.bases.items()):
         return "key_changed"
     state = compiled_view(catalog, view).state
     if state is None or (state.columns, state.on, state.show) != (
@@ -207,6 +209,10 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
 def _replaced(before: Reflected, target: Mapping[str, Identity]) -> bool:
     """Whether a base table is another one than when the view was refreshed last."""
     return any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items())
+
+
+def _key(base: BaseTable) -> tuple[object, ...]:
+    return base.key, base.not_null
 
 
 def _recomputed(

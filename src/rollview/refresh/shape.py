@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rollview.errors import ColumnNotFound, SchemaChanged, SqlError
-from rollview.plan.building import BaseTable
 from rollview.refresh.defining import base_of
 from rollview.refresh.views import Catalog, View
 
@@ -19,7 +18,7 @@ def over_tables_now(catalog: Catalog, view: View) -> View:
         now = base_of(catalog, table)
         kinds = {name.casefold(): kind for name, kind in now.columns}
         there = tuple((name, kinds[name.casefold()]) for name, _ in base.columns if name.casefold() in kinds)
-        bases[table] = BaseTable(table, there, now.key)
+        bases[table] = replace(now, columns=there)
     return replace(view, bases=bases)
 
 

@@ -67,7 +67,8 @@ class Helper:
 @dataclass(frozen=True)
 class View:
     """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
-    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart;
+    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart,
+    ``not_null`` those that are never NULL;
     ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
     view is, if it is one."""
@@ -87,6 +88,7 @@ class View:
     settings: Mapping[str, str] = field(default_factory=dict)
     helpers: tuple[Helper, ...] = ()
     owner: str | None = None
+    not_null: tuple[str, ...] = ()
 
     @property
     def tables(self) -> list[str]:
@@ -120,12 +122,15 @@ class View:
         fields["columns"] = tuple(Column(**column) for column in fields["columns"])
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
         fields["bases"] = {
-            table: BaseTable(base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]))
+            table: BaseTable(
+                base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]), _tuples(base.get("not_null"))
+            )
             for table, base in fields["bases"].items()
         }
         fields["helpers"] = tuple(Helper(**h | {"tables": tuple(h["tables"])}) for h in fields.get("helpers", ()))
         layout = {k: _tuples(v) for k, v in fields["layout"].items()}
-        return View(**fields | {"layout": Layout(**layout), "key": tuple(fields["key"])})
+        names = {name: tuple(fields.get(name, ())) for name in ("key", "not_null")}
+        return View(**fields | names | {"layout": Layout(**layout)})
 
 
 def _tuples(value: Any) -> Any:
