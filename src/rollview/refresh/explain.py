@@ -49,8 +49,8 @@ def explain_view(catalog: Catalog, name: str) -> str:
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
     if now.damage is not None:
-        own = catalog.store.damage(catalog.state(view.name)) is not None
-        lines.append(f"    full, because damaged: {REASONS['damaged']}" if own else "    not before that is mended")
+        lost = catalog.store.damage(catalog.state(view.name)) is not None
+        lines.append(f"    full, because damaged: {REASONS['damaged']}" if lost else "    not before that is mended")
     elif not now.behind and not now.unversioned and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:

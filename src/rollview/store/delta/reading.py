@@ -137,6 +137,12 @@ class DeltaReading(DeltaNames):
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._require(table)
+        if (
+            self.root is not None
+            and version in (None, self._log(table).latest())
+            and (lost := self._damage_here(table))
+        ):
+            raise lost
         if version is None:
             with _readable(table):
                 return self.spark.sql(f"SELECT * FROM {name}")
