@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
-from rollview.compile.printing import print_plan
+from rollview.compile.printing import plan_query
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import RollviewError, SqlError, SqlSyntaxError
@@ -56,7 +56,7 @@ class DuckEngine:
         def marked(scan: Scan) -> str:
             return slots.setdefault(relation_name(scan), f"\x00r{len(slots)}\x00")
 
-        text = print_plan(plan, "duckdb", labels, marked)
+        text = self.text(plan_query(plan, "duckdb", labels, marked))
         for name, slot in slots.items():
             text = text.replace(f'"{slot}"', f"({frames[name].sql})")
         return DuckFrame(text)
@@ -65,10 +65,15 @@ class DuckEngine:
         refs = references(sql)
         slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
         text = substitute(sql, refs, slots, lambda part: part)
-        printed = translated(text)
+        with _syntax_errors():
+            printed = self.text(tree_of(text))
         for name, slot in slots.items():
             printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
         return DuckFrame(printed)
+
+    def text(self, query: exp.Expr) -> str:
+        """A query as DuckDB reads it."""
+        return query.sql(dialect="duckdb", copy=False)
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
         return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))
@@ -157,8 +162,20 @@ class DuckEngine:
 
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
+    with _syntax_errors():
+        return tree_of(text).sql("duckdb")
+
+
+def tree_of(text: str) -> exp.Expr:
+    """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
+    with _syntax_errors():
+        return in_dialect(read(text)[0], "duckdb")
+
+
+@contextlib.contextmanager
+def _syntax_errors() -> Iterator[None]:
     try:
-        return in_dialect(read(text)[0], "duckdb").sql("duckdb")
+        yield
     except SqlglotError as error:
         raise SqlSyntaxError("This SQL cannot be read", why=str(error).split("\n")[0]) from error
 
