@@ -28,7 +28,7 @@ from rollview.delta.first import First, first_rows
 from rollview.delta.looking import sum_of
 from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
-from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
+from rollview.plan.expressions import Expr, conjunction, grouped, names_in, ref, replace_columns
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan, Window
 
 KEYED, BAG, GROUPS = "keyed", "bag", "groups"
@@ -96,12 +96,17 @@ def window_types(plan: Node, types: Types) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Window):
-            names = [item.column.name for item in node.functions]
-            found |= dict(zip(names, types(node)[-len(names) :], strict=True))
-            sums = tuple(_sum_for(item) for item in node.functions if isinstance(item.value.this, exp.Avg))
-            if sums:
-                kinds = types(Window(node.input, sums))[-len(sums) :]
-                found |= dict(zip([item.column.name for item in sums], kinds, strict=True))
+            found |= _of_window(node, types)
+    return found
+
+
+def _of_window(node: Window, types: Types) -> dict[str, str]:
+    names = [item.column.name for item in node.functions]
+    found = dict(zip(names, types(node)[-len(names) :], strict=True))
+    sums = tuple(_sum_for(item) for item in node.functions if isinstance(item.value.this, exp.Avg))
+    if sums:
+        kinds = types(Window(node.input, sums))[-len(sums) :]
+        found |= dict(zip([item.column.name for item in sums], kinds, strict=True))
     return found
 
 
@@ -113,31 +118,51 @@ def _sum_for(mean: Computed) -> Computed:
 
 
 def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:
-    """The aggregates of a plan that can be added up, by ``names_of``, and the types of what all of them make."""
+    """The aggregates of a plan that can be added up, by ``names_of``, and the types of what all of them make, and of
+    the sums of which their means are made."""
     added: dict[str, Added] = {}
     kinds: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Aggregate) and node.sets is None:
-            names = [item.column.name for item in node.aggregates]
-            own = dict(zip(names, types(node)[len(node.keys) :], strict=True)) if names else {}
-            found = _added(node, types, own)
+            own, found = _of_aggregate(node, types)
             kinds |= own
             if found is not None:
                 added[names_of(node)] = found
     return added, kinds
 
 
-def _added(node: Aggregate, types: Types, kinds: Mapping[str, str]) -> Added | None:
-    """How the groups of an aggregate follow from sums and counts; None if they do not. ``kinds`` are its types."""
+def _of_aggregate(node: Aggregate, types: Types) -> tuple[dict[str, str], Added | None]:
+    names = [item.column.name for item in node.aggregates]
+    own = dict(zip(names, types(node)[len(node.keys) :], strict=True)) if names else {}
+    sums, found = _added(node, types, own)
+    return own | sums, found
+
+
+def made_types(node: Node, types: Types) -> dict[str, str]:
+    """The types of what one aggregate or window operator makes, and of the sums of which its means are made."""
+    if isinstance(node, Window):
+        return _of_window(node, types)
+    return _of_aggregate(node, types)[0] if isinstance(node, Aggregate) else {}
+
+
+def _added(node: Aggregate, types: Types, kinds: Mapping[str, str]) -> tuple[dict[str, str], Added | None]:
+    """The types of the sums of which an aggregate's means are made; and how its groups follow from sums and counts,
+    None if they do not. ``kinds`` are its types."""
     partials = Partials()
     pairs = ((item, kinds[item.column.name]) for item in node.aggregates)
     results = {item.column.name: partials.finished(item, COUNT.name, kind) for item, kind in pairs}
     values = tuple(Computed(p.column, p.value) for p in partials.found)
     stored = types(Aggregate(node.input, (), values)) if values else ()
     settled = [_settled(p, kind, node) for p, kind in zip(partials.found, stored, strict=True)]
+    sums = {
+        sum_of(name): kind
+        for name, value in results.items()
+        for p, kind in zip(partials.found, stored, strict=True)
+        if isinstance(p.value, exp.Sum) and p.column.name in names_in(value)
+    }
     if any(partial.combine != ADD for partial in settled):
-        return None
-    return Added(tuple(settled), ROWS, results)
+        return sums, None
+    return sums, Added(tuple(settled), ROWS, results)
 
 
 def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> State:

@@ -25,7 +25,7 @@ from rollview.parse.view_statements import CreateView, Policy
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult
 from rollview.refresh.views import DEFINITION, STATE_PREFIX, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
@@ -54,7 +54,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         with catalog.engine.errors(statement.query):
             _check_output(statement.query, catalog.engine.columns(frame))
         view, rows = defined(catalog, view, vector, frame)
-        _check_policy(view)
+        if view.always_full != INEXACT:  # which helpers may mend
+            _check_policy(view)
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
@@ -87,10 +88,9 @@ def _written(
     catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
 ) -> tuple[View, Commit]:
     """Makes the view's helpers and writes it; if it cannot be written, they are gone, too."""
-    view, at = with_helpers(catalog, view, vector)
+    view, rows, at = with_helpers(catalog, view, rows, vector)
     try:
-        if view.helpers:
-            view, rows = defined(catalog, view, at, query_at(catalog, view, at))
+        _check_policy(view)
         commit = write_whole(catalog, view, rows, at, sequence, old)
         if commit is None:
             raise Conflict(
