@@ -122,10 +122,16 @@ def answers(rv: Rollview, name: str, times: int = 3) -> list[Rows]:
     return [*found, *(rv.engine.fetch(query_at(rv.catalog, view, at)) for _ in range(times - 1))]
 
 
+def shown(rv: Rollview, name: str) -> Rows:
+    """The rows that a view shows."""
+    assert isinstance(rv.engine, NoisyEngine)
+    return rv.engine.fetch(rows_of(rv.catalog, name))
+
+
 def right(rv: Rollview, name: str) -> bool | None:
     """Whether a view shows what its query returns; None if noise decides what the query returns: which of two equal
     sums is the greater, say."""
     found = answers(rv, name)
     if not all(alike(found[0], other) for other in found[1:]):
         return None
-    return alike(found[0], rv.engine.fetch(rows_of(rv.catalog, name)))
+    return alike(found[0], shown(rv, name))

@@ -73,6 +73,7 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
             return None if groups is None else note(groups)
         if top or (isinstance(node, Aggregate) and node.sets is not None) or not makes_inexact(node, {}):
             return None
+        assert isinstance(node, Aggregate | Window)
         whole, key = _one_group(node) if isinstance(node, Aggregate) else _rows_of(node)
         rows = None if key is None else scan(whole, why, key)
         if rows is None:

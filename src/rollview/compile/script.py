@@ -16,7 +16,7 @@ from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.first import First, first_delta
-from rollview.delta.inexact import is_exact, only_at_top, touched_rows
+from rollview.delta.inexact import is_exact, of_a_bag, only_at_top, touched_rows
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.preparing import prepared
@@ -123,7 +123,7 @@ def has_one_value_each(state: State) -> bool:
         return is_exact(state.root.inputs[0], state.kinds)
     if state.kind == KEYED and state.first is None:
         return only_at_top(state.root, state.kinds)
-    return is_exact(state.root, state.kinds)
+    return is_exact(state.root, of_a_bag(state.kinds) if state.kind == BAG else state.kinds)
 
 
 def _is_inexact(state: State) -> bool:

@@ -23,7 +23,6 @@ from sqlglot import exp
 
 from rollview.delta.deriving import Deriving
 from rollview.delta.linear import union_all
-from rollview.delta.looking import sum_of
 from rollview.delta.weights import WEIGHT, consolidated
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import Aggregate, Computed, Filter, Node, Project, UnionAll, Window
@@ -59,16 +58,26 @@ _REPEATED = (
 
 def is_inexact(item: Computed, kinds: Mapping[str, str]) -> bool:
     """Whether an aggregate or window function may give another last bit when computed again. ``kinds`` are the types of
-    what such functions make, of a mean also that of its sum: the mean of integers is exact."""
+    what such functions make, and by ``mean_in`` of what their means are of: engines add up in floats for these, and
+    small integers and decimals do not suffer from it."""
     function, name = item.value, item.column.name
     while isinstance(function, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         function = function.this
-    if isinstance(function, _REPEATED):
+    if isinstance(function, _REPEATED) or not re.search("float|double", kinds.get(name, "double")):
         return False
-    kind = kinds.get(name, "double")
-    if isinstance(function, exp.Avg):
-        kind = kinds.get(sum_of(name), kind)
-    return re.search("float|double", kind) is not None
+    exact = re.match(r"tinyint|smallint|int\b|decimal", kinds.get(mean_in(name), ""))
+    return not (isinstance(function, exp.Avg) and exact)
+
+
+def mean_in(name: str) -> str:
+    """The name under which the type of the values is kept of which a column has the mean."""
+    return f"{name}_in"
+
+
+def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
+    """The types by which rows without a key are judged. These are found by all of their values, so that no mean is exact
+    enough: that of integers is computed by the engine at first, and from stored sums and counts later."""
+    return {name: kind for name, kind in kinds.items() if name.removesuffix("_in") not in kinds}
 
 
 def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:

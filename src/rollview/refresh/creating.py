@@ -133,7 +133,7 @@ def _check_policy(view: View) -> None:
 def _of_the_same_rows(
     catalog: Catalog, old: View, new: View, vector: Mapping[str, Identity], frame: Frame
 ) -> View | None:
-    """The new definition over what the old one has stored; None if that is not the same."""
+    """The new definition over what the old one has stored; None if that is not the same, or if it is worth more now."""
     if new.fingerprint is None or old.fingerprint != new.fingerprint or old.settings != new.settings:
         return None
     if old.helpers and new.policy is not Policy.FULL:
@@ -142,6 +142,8 @@ def _of_the_same_rows(
         at = {**vector, **{name: shown[name] for name in bases}}
         new = replace(new, helpers=old.helpers, bases={**new.bases, **bases})
         new, _ = defined(catalog, new, at, frame)
+    if new.always_full == INEXACT and new.policy is not Policy.FULL:  # which helpers may mend
+        return None
     return new if _same_rows(old, new) else None
 
 

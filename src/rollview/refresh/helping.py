@@ -15,13 +15,13 @@ from sqlglot import exp
 
 from rollview.compile.helpers import SAVES, SETTLES, helped, helper_id, helper_labels
 from rollview.compile.printing import print_plan
-from rollview.compile.state import GROUPS, State, made_types
-from rollview.delta.inexact import makes_inexact
+from rollview.compile.state import BAG, GROUPS, State, made_types
+from rollview.delta.inexact import makes_inexact, of_a_bag
 from rollview.delta.partials import RECOMPUTE
 from rollview.engine.protocol import Frame
 from rollview.parse.names import Name
 from rollview.parse.view_statements import Policy
-from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, Scan
+from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, Scan, Window
 from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
 from rollview.refresh.relations import base_rows, query_at
 from rollview.refresh.results import INEXACT
@@ -53,13 +53,15 @@ def with_helpers(
     if compiled is None or view.always_full not in (None, INEXACT) or view.policy is Policy.FULL:
         return alone
     made = {} if made is None else made
+    state = compiled_view(catalog, view).state
+    kinds = {} if state is None else of_a_bag(state.kinds) if state.kind == BAG else state.kinds
     before = set(made)
     used: dict[str, Helper] = {}
 
     def helper(node: Node, why: Collection[str]) -> str | None:
         known = helper_id(node)
         if made.get(known) is None and (known not in made or SETTLES in why):
-            made[known] = _made(catalog, view, node, vector, why, made)
+            made[known] = _made(catalog, view, node, vector, why, kinds, made)
         if (found := made[known]) is not None:
             used[known] = found
         return None if found is None else found.name
@@ -83,6 +85,16 @@ def with_helpers(
     return over, rows, at
 
 
+def with_new_helpers(
+    catalog: Catalog, view: View, vector: Mapping[str, Identity]
+) -> tuple[View, Frame, dict[str, Identity]]:
+    """A view that is recomputed, with other helpers than it had: its tables have changed, or a helper is gone."""
+    alone = replace(view, helpers=(), bases={table: view.bases[table] for table in view.tables})
+    at = {table: vector[table] for table in alone.tables}
+    alone, rows = defined(catalog, alone, at, query_at(catalog, alone, at))
+    return with_helpers(catalog, alone, rows, at)
+
+
 def _drop_made(catalog: Catalog, made: Made, before: Collection[str]) -> None:
     """Drops the helpers that were made since."""
     new = [known for known in made if known not in before]
@@ -90,12 +102,19 @@ def _drop_made(catalog: Catalog, made: Made, before: Collection[str]) -> None:
 
 
 def _made(
-    catalog: Catalog, view: View, node: Node, vector: Mapping[str, Identity], why: Collection[str], made: Made
+    catalog: Catalog,
+    view: View,
+    node: Node,
+    vector: Mapping[str, Identity],
+    why: Collection[str],
+    kinds: Mapping[str, str],
+    made: Made,
 ) -> Helper | None:
-    """The helper for a part of the query; None if it is not worth one, or if its changes cannot be followed."""
+    """The helper for a part of the query; None if it is not worth one, or if its changes cannot be followed. ``kinds``
+    are types that are known already."""
     tables = sorted({scan.table for scan in node.walk() if isinstance(scan, Scan)})
     at = {table: vector[table] for table in tables}
-    settles = SETTLES in why and _is_inexact(catalog, view, node, at)
+    settles = SETTLES in why and _is_inexact(catalog, view, node, at, kinds)
     most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
     if not settles and (SAVES not in why or most < WORTH_ROWS):
         return None
@@ -125,18 +144,23 @@ def _made(
     return None
 
 
-def _is_inexact(catalog: Catalog, view: View, node: Node, at: Mapping[str, Identity]) -> bool:
+def _is_inexact(
+    catalog: Catalog, view: View, node: Node, at: Mapping[str, Identity], kinds: Mapping[str, str]
+) -> bool:
     """Whether a part of the query makes values that are not the same when computed again; its operator is at the top,
     or below what gives it a key."""
+    while isinstance(node, Project):
+        node = node.input
+    items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
+    if {item.column.name for item in items} <= kinds.keys() or not makes_inexact(node, {}):
+        return makes_inexact(node, kinds)
     frames = {table: base_rows(catalog, view.bases[table], identity.version) for table, identity in at.items()}
 
     def types(plan: Node) -> Sequence[str]:
         frame = catalog.engine.select(plan, frames, helper_labels(plan))
         return [kind for _, kind in catalog.engine.columns(frame)]
 
-    while isinstance(node, Project):
-        node = node.input
-    return makes_inexact(node, {}) and makes_inexact(node, made_types(node, types))
+    return makes_inexact(node, made_types(node, types))
 
 
 def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, Identity], most: int) -> bool:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rollview.compile.script import AGGREGATE_MERGE, APPEND, refresh_script
+from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -32,9 +32,9 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
-from rollview.refresh.helping import drop_helpers, without_lost
+from rollview.refresh.helping import drop_helpers, with_new_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, ViewStatus
 from rollview.refresh.steps import Running
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
@@ -109,6 +109,7 @@ def _target(
             target[table] = shown
     for helper in view.helpers:
         helped.append(refresh_view(catalog, helper.name, full=full, fixed=target))
+    for helper in view.helpers:  # some of them read others
         reached = catalog.identity(helper.name)
         vector = catalog.reflected(catalog.get(helper.name)).vector
         if any(vector[table] != target[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
@@ -178,7 +179,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         view.layout.show,
     ):
         return "layout_changed"
-    return None
+    return None if has_one_value_each(state) else "layout_changed"
 
 
 def _recomputed(
@@ -186,7 +187,8 @@ def _recomputed(
 ) -> _Done | None:
     """The whole query, over the tables as they look now."""
     old = view
-    if reason in ("table_replaced", "key_changed", "layout_changed"):
+    anew = reason in ("table_replaced", "key_changed", "layout_changed")
+    if anew:
         view = _over_tables_now(catalog, view)
     with _schema_errors(view):
         frame = query_at(catalog, view, target)
@@ -194,7 +196,11 @@ def _recomputed(
             columns = catalog.engine.columns(frame)
     _check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
+    if anew and view.always_full == INEXACT:
+        view, rows, target = with_new_helpers(catalog, view, target)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
+    lost, kept = (view, old) if commit is None else (old, view)
+    drop_helpers(catalog, [helper for helper in lost.helpers if helper not in kept.helpers])
     return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)
 
 
