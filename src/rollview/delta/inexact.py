@@ -77,7 +77,8 @@ def mean_in(name: str) -> str:
 def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
     """The types by which rows without a key are judged. These are found by all of their values, so that no mean is exact
     enough: that of integers is computed by the engine at first, and from stored sums and counts later."""
-    return {name: kind for name, kind in kinds.items() if name.removesuffix("_in") not in kinds}
+    means = {mean_in(name) for name in kinds}
+    return {name: kind for name, kind in kinds.items() if name not in means}
 
 
 def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
