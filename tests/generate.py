@@ -101,7 +101,9 @@ class Generator:
 
     def _added_up(self, columns: list[Column], functions: list[str]) -> str:
         """An aggregate of floats, but not of a constant: that a mean of equal values is their value is chance."""
-        fitting = [c.text for c in columns if c.kind == "real"] or [f"{c.text} * 1.37D" for c in columns if c.kind == "int"]
+        fitting = [c.text for c in columns if c.kind == "real"] or [
+            f"{c.text} * 1.37D" for c in columns if c.kind == "int"
+        ]
         return f"{self.rng.choice(functions)}({self.rng.choice(fitting or ['NULL'])})"
 
     def _sums(self) -> tuple[str, list[Column]]:

@@ -222,7 +222,6 @@ def _random_round_trips(first: int, last: int) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT * FROM customers TABLESAMPLE (10 PERCENT)",
         "SELECT order_id FROM orders DISTRIBUTE BY order_id",
         "SELECT o.order_id FROM orders o LEFT JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
     ],
@@ -236,7 +235,7 @@ def test_what_cannot_be_compiled_says_so(sql: str) -> None:
     ("written", "printed"),
     [
         ("to_char(unix_date(placed), '99G999')", "TO_CHAR(UNIX_DATE(`placed`), '99G999')"),
-        ("max_by(status, placed, 2)", "MAX_BY(`status`, `placed`, 2)"),
+        ("max_by(status, order_id, 2)", "MAX_BY(`status`, `order_id`, 2)"),
         ("listagg(status)", "LISTAGG(`status`, '')"),
         ("percentile_cont(0.5) WITHIN GROUP (ORDER BY cust_id)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY"),
         ("percentile_disc(0.5) WITHIN GROUP (ORDER BY cust_id)", "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY"),

@@ -6,13 +6,14 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pyspark.sql import SparkSession
 
 from conftest import need_delta
 from rollview import Rollview, UserError, connect
-from rollview.errors import BadName, KeyViolated
+from rollview.errors import BadName, Damaged, KeyViolated, NotIncremental
 from rollview.store.delta import ChangeFeedOff
 from rows import bag, rows
 
@@ -159,3 +160,74 @@ def test_without_a_change_feed_what_has_no_equality_is_not_compared(opened: Call
     assert (rv.refresh("values").strategy, rv.refresh("values").strategy) == ("full", "no_op")
     assert rv.verify("ids").ok
     assert rv.verify("values").ok
+
+
+def test_tables_without_versions_are_base_tables(catalog: Rollview) -> None:
+    rv, spark = catalog, catalog.spark
+    spark.sql("CREATE TABLE p (id INT, g STRING) USING parquet")
+    spark.sql("CREATE TABLE c (id INT, g STRING) USING csv")
+    spark.sql("INSERT INTO p VALUES (1, 'a'), (2, 'b')")
+    spark.sql("INSERT INTO c VALUES (1, 'x')")
+    spark.sql("CREATE VIEW plain AS SELECT id * 10 AS id, g FROM p")
+    rv.sql("CREATE TABLE u (id INT, PRIMARY KEY (id)); INSERT INTO u VALUES (1), (3)")
+    queries = {
+        "counts": "SELECT g, count(*) AS n FROM p GROUP BY g",
+        "of_text": "SELECT * FROM c",
+        "of_view": "SELECT id FROM plain",
+        "mixed": "SELECT u.id, p.g FROM u JOIN p ON u.id = p.id",
+    }
+    for name, query in queries.items():
+        with pytest.raises(NotIncremental, match="no versions"):
+            rv.create(name, query, policy="INCREMENTAL")
+        assert rv.create(name, query).reason == "created"
+    rv.create("above", "SELECT max(n) AS n FROM counts")
+    p = rv.store.canonical(("p",))
+    found = {view.name.split(".")[-1]: view for view in rv.views()}
+    assert (found["counts"].vector, found["counts"].unversioned, found["counts"].fresh) == ({p: None}, (p,), False)
+    assert found["mixed"].behind == {}
+    assert not found["above"].fresh  # nobody knows whether what it reads has changed
+    spark.sql("INSERT INTO p VALUES (3, 'b')")
+    assert not rv.verify("counts").ok
+    for name in queries:
+        result = rv.refresh(name)
+        assert (result.strategy, result.reason) == ("full", "not_versioned")
+        assert rv.verify(name).ok
+    assert rv.refresh("above").rows_written == 1
+    assert rows(rv.table("above")) == [(2,)]
+    assert rows(rv.table("mixed")) == [(1, "a"), (3, "b")]
+    text = rv.explain("mixed")
+    assert f"{p}, which has no versions" in text
+    assert "full, because not_versioned" in text
+    spark.sql("DROP TABLE p")
+    rv.sql("CREATE TABLE p (id INT, g STRING); INSERT INTO p VALUES (3, 'q')")
+    assert rv.refresh("counts").reason == "table_replaced"
+    rv.sql("INSERT INTO p VALUES (4, 'q')")
+    assert rv.refresh("counts").strategy == "aggregate_merge"
+
+
+def test_damage_of_catalog_tables(catalog: Rollview, spark: SparkSession) -> None:
+    rv = catalog
+    space = rv.spark.catalog.currentDatabase()
+    rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+    rv.create("v", "SELECT count(*) AS n FROM t")
+    rv.create("w", "SELECT id FROM t")
+    rv.sql("INSERT INTO t VALUES (2)")
+    rv.refresh("v")
+    place = rv.spark.sql(f"DESCRIBE DETAIL {space}.__rollview__v").collect()[0]["location"]
+    last = sorted(Path(urlsplit(place).path).glob("_delta_log/*.json"))[-1]
+    last.write_bytes(last.read_bytes()[:-30])
+    found = {view.name: view for view in rv.views()}
+    assert "cannot be read" in (found[f"{space}.v"].damage or "")
+    assert found[f"{space}.w"].damage is None
+    with pytest.raises(Damaged, match=f"The materialized view {space}.v is damaged"):
+        rv.refresh("v")
+    assert rv.refresh("w").rows_written == 1
+    assert rv.refresh("v", full=True).reason == "damaged"
+    assert rows(rv.spark.sql("SELECT * FROM v")) == [(2,)]
+    place = rv.spark.sql(f"DESCRIBE DETAIL {space}.t").collect()[0]["location"]
+    sorted(Path(urlsplit(place).path).glob("_delta_log/*.json"))[-1].write_bytes(b"")
+    spark.catalog.clearCache()
+    with pytest.raises(Damaged, match=r"The table .*t is damaged\nWhy: its log entry \d+\.json is empty"):
+        rv.refresh("v")
+    rv.drop("v")
+    rv.drop("w")

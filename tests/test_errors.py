@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
 
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import local
-from rollview.errors import JavaMissing, NotAWarehouse, Place
+from rollview.errors import JavaMissing, NotAWarehouse, Place, VersionGone
 from rows import rows
 
 CASES = {
@@ -84,7 +89,7 @@ What to do: use a name without dots, or quote it as one name: `a.b.c`""",
     "CREATE MATERIALIZED VIEW w AS SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id": """\
 Two columns of the view are named id
    1 | SELECT p.id, q.id FROM people p JOIN people q ON p.id = q.id
-     |          ^^
+     |              ^^^^
 Why: names are compared without regard to case
 What to do: give one of them another name: … AS other_name""",
     "CREATE MATERIALIZED VIEW w AS DELETE FROM people": """\
@@ -174,3 +179,171 @@ def test_a_place_in_long_and_many_lines_is_shown_around_it() -> None:
     assert shown[0][shown[1].index("^") :].startswith("oops")
     two = Place("SELECT a\nFROM b", 7, 13).underlined()
     assert two == "   1 | SELECT a\n     |        ^\n   2 | FROM b\n     | ^^^^"
+
+
+#: What once leaked names of a library or of rollview's own, or underlined the wrong thing; on DuckDB.
+TEXTS = {
+    "CREATE MATERIALIZED VIEW w AS SELECT id + FROM people": """\
+This query cannot be read
+   1 | SELECT id + FROM people
+     |             ^^^^
+Why: an expression is missing here""",
+    "CREATE MATERIALIZED VIEW w AS SELECT id FROM WHERE": """\
+This query cannot be read
+   1 | SELECT id FROM WHERE
+     |                ^^^^^
+Why: expected table name, found WHERE""",
+    "CREATE MATERIALIZED VIEW w AS SELECT id FROM people JOIN": """\
+This query cannot be read
+   1 | SELECT id FROM people JOIN
+     |                       ^^^^
+Why: expected table name, but the text ends here""",
+    "SELECT id\nFROM people\nWHERE name = 'Ada AND id = 1\nORDER BY id": """\
+A string is not closed
+   3 | WHERE name = 'Ada AND id = 1
+     |              ^^^^^^^^^^^^^^^
+What to do: end it with '""",
+    "SELECT `id FROM people": """\
+A name in backticks is not closed
+   1 | SELECT `id FROM people
+     |        ^^^^^^^^^^^^^^^
+What to do: end it with `""",
+    "SELECT id /* the key FROM people": """\
+A comment is not closed
+   1 | SELECT id /* the key FROM people
+     |           ^^^^^^^^^^^^^^^^^^^^^^
+What to do: end it with */""",
+    "MERGE INTO people USING new ON people.id = new.id WHEN MATCHED THEN UPDATE name = 'x'": """\
+Syntax error: expected SET, found 'name'
+   1 | MERGE INTO people USING new ON people.id = new.id WHEN MATCHED THEN UPDATE name = 'x'
+     |                                                                            ^^^^""",
+    "CREATE MATERIALIZED VIEW w AS WITH c AS (SELECT id, age FROM people) SELECT age, id AS age FROM c": """\
+Two columns of the view are named age
+   1 | WITH c AS (SELECT id, age FROM people) SELECT age, id AS age FROM c
+     |                                                    ^^^^^^^^^
+Why: names are compared without regard to case
+What to do: give one of them another name: … AS other_name""",
+    "CREATE MATERIALIZED VIEW w AS SELECT age, p.* FROM people p": """\
+Two columns of the view are named age
+   1 | SELECT age, p.* FROM people p
+     |             ^^^
+Why: names are compared without regard to case
+What to do: give one of them another name: … AS other_name""",
+    "UPDATE people SET age = age + WHERE id = 1": """\
+This SQL cannot be read
+   1 | UPDATE people SET age = age + WHERE id = 1
+     |                             ^
+Why: an expression is missing here""",
+    "SELECT nme FROM people": """\
+There is no column named nme
+   1 | SELECT nme FROM people
+     |        ^^^
+What to do: did you mean `name`?""",
+    "SELECT id FROM peple": """\
+There is no table or view named peple
+   1 | SELECT id FROM peple
+     |                ^^^^^
+What to do: did you mean `people`?""",
+    "DROP VIEW people": """\
+The DuckDB store has no DROP
+   1 | DROP VIEW people
+     | ^^^^
+What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE""",
+    "FROM people |> LIMIT 1 |> WHERE id > 1": """\
+|> is not known on DuckDB
+   1 | FROM people |> LIMIT 1 |> WHERE id > 1
+     |             ^^
+What to do: write the query with clauses, or open the warehouse on Spark""",
+}
+
+
+@pytest.fixture(scope="module")
+def on_duckdb() -> Rollview:
+    rv = connect("duckdb:")
+    rv.sql(
+        "CREATE TABLE people (id INT, name STRING, age INT, PRIMARY KEY (id));"
+        "INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bo', 12)"
+    )
+    return rv
+
+
+@pytest.mark.parametrize("sql", TEXTS)
+def test_an_error_is_said_in_the_words_of_sql(on_duckdb: Rollview, sql: str) -> None:
+    with pytest.raises(RollviewError) as caught:
+        on_duckdb.sql(sql)
+    assert str(caught.value) == TEXTS[sql]
+    assert on_duckdb.table("people").fetchall() == [(1, "Ada", 36), (2, "Bo", 12)]  # type: ignore[operator]
+    assert on_duckdb.views() == []
+
+
+def test_a_version_that_is_gone_is_said_of_the_view() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT)")
+    rv.create("v", "SELECT a FROM t")
+    with pytest.raises(VersionGone, match="Version 99 of v is no longer there"):
+        rv.table("v", 99)
+
+
+def test_explain_says_that_a_view_without_its_table_cannot_be_refreshed() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT)")
+    rv.create("v", "SELECT a FROM t")
+    rv.sql("DROP TABLE t")
+    assert rv.explain("v").endswith("not possible: A table that v reads is gone: There is no table named t")
+    rv.sql("CREATE TABLE t (a INT)")
+    assert "full, because table_replaced" in rv.explain("v")
+
+
+def test_columns_of_rollviews_own_are_not_offered(people: Rollview) -> None:
+    for sql in (
+        "UPDATE people SET age = fle",
+        "DELETE FROM people WHERE postion > 1",
+        "DELETE FROM people WHERE rv > 1",
+    ):
+        with pytest.raises(RollviewError) as caught:
+            people.sql(sql)
+        assert "__rv" not in str(caught.value)
+
+
+def test_a_version_of_a_view_is_said_of_the_view_in_every_store(rv_each: Rollview) -> None:
+    rv_each.sql("CREATE TABLE t (a INT)")
+    rv_each.create("v", "SELECT a FROM t")
+    with pytest.raises(VersionGone) as caught:
+        rv_each.table("v", 99).collect()
+    assert "Version 99 of v is no longer there" in str(caught.value)
+    assert "__rollview__" not in str(caught.value)
+
+
+class _Listed(logging.Handler):
+    def __init__(self, records: list[logging.LogRecord]) -> None:
+        super().__init__()
+        self.records = records
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_pyspark_logs_nothing_beside_an_error_of_rollview(
+    opened: Callable[..., Rollview], remote: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As with a Connect session of the user's own: one that rollview did not start."""
+    rv = opened("embedded", "connect")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    level, records = logger.level, list[logging.LogRecord]()
+    handler = _Listed(records)
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING)
+    try:
+        rv.sql("CREATE TABLE t (id INT, name STRING); INSERT INTO t VALUES (1, 'a')")
+        capfd.readouterr()
+        for sql in ("SELECT nope FROM t", "DELETE FROM t WHERE id / 0 > 1", "UPDATE t SET name = fle"):
+            with pytest.raises(RollviewError):
+                rv.sql(sql)
+        assert records == []
+        assert "JVM stacktrace" not in capfd.readouterr().err
+        with pytest.raises(PySparkException):
+            remote.sql("SELECT nope").collect()
+        assert len(records) == 1
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)

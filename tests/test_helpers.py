@@ -79,10 +79,10 @@ def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Ro
     rv.create("reader", "SELECT brand, sum(n) AS n FROM stock GROUP BY brand")
     for change in CHANGES:
         rv.sql(change)
-        for result in rv.refresh_all():
-            assert result.strategy in ("row_delta", "aggregate_merge", "no_op"), result
-            assert rv.verify(result.view).ok, (result, change)
-            assert set(result.to_vector) <= {"line", "part", "stock"}
+        for outcome in rv.refresh_all():
+            assert outcome.strategy in ("row_delta", "aggregate_merge", "no_op"), outcome
+            assert rv.verify(outcome.view).ok, (outcome, change)
+            assert set(outcome.to_vector) <= {"line", "part", "stock"}
     before = rows(rv.table("sold"))
     rv.sql("INSERT INTO line VALUES (40, 3, 8)")
     result = rv.refresh("sold")  # the part has other lines: that is seen in the helper, and nothing else is done
@@ -169,11 +169,11 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     rv, write = session, defining.write_whole
 
-    def interrupted(*arguments: object) -> None:
+    def interrupted(*arguments: object, over: bool = False) -> None:
         raise KeyboardInterrupt
 
-    def written_and_interrupted(*arguments: Any) -> None:
-        write(*arguments)
+    def written_and_interrupted(*arguments: Any, over: bool = False) -> None:
+        write(*arguments, over=over)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(creating, "write_whole", interrupted)

@@ -11,6 +11,8 @@ import pytest
 import duck
 import generate
 import shop
+from rollview import connect
+from rollview.compile.helpers import helped
 from rollview.compile.printing import print_plan
 from rollview.compile.view import compile_view
 from rollview.keys import facts_of
@@ -154,3 +156,117 @@ def test_keys_are_as_small_as_what_is_known_allows(sql: str, key: set[str] | Non
     labels = {column.name: column.label for column in keyed.plan.columns}
     assert (None if keyed.key is None else {labels[name] for name in keyed.key}) == key
     assert {labels[name] for name in keyed.hidden} == hidden
+
+
+def test_a_full_join_of_views_whose_keys_can_be_null() -> None:
+    """The group of NULL on the left, and the one on the right, meet nothing: two rows, told apart by their sides."""
+    rv = connect("duckdb:")
+    for table in ("p", "q"):
+        rv.sql(f"CREATE TABLE {table} (id INT, street STRING, x INT, PRIMARY KEY (id))")
+        rv.sql(f"INSERT INTO {table} VALUES (1, NULL, 1), (2, 'a', 2), (3, 'b', 3)")
+    rv.create("g", "SELECT street, count(*) AS n, sum(x) AS s FROM p GROUP BY street")
+    rv.create("h", "SELECT street, max(x) AS m FROM q GROUP BY street")
+    both = "FROM g FULL JOIN h ON g.street = h.street"
+    views = {
+        "f": f"SELECT g.street, g.n, h.street AS other, h.m {both}",
+        "short": f"SELECT g.s, h.m {both}",
+        "twice": "SELECT h.m, k.m AS o FROM h FULL JOIN h k ON h.street = k.street",
+        "counted": f"SELECT count(*) AS n, sum(h.m) AS m {both}",
+        "right": "SELECT g.n, h.street, h.m FROM g RIGHT JOIN h ON g.street = h.street AND g.n > h.m",
+        "same": "SELECT g.n, h.m FROM g FULL JOIN h ON g.street <=> h.street",
+    }
+    for name, sql in views.items():
+        rv.create(name, sql, policy="INCREMENTAL")
+        assert rv.catalog.get(name).layout.kind in ("keyed", "groups"), name
+    for change in (
+        "UPDATE p SET x = x + 1 WHERE street IS NULL",
+        "UPDATE q SET x = x + 1 WHERE street IS NULL; INSERT INTO p VALUES (4, NULL, 9)",
+        "UPDATE p SET street = 'b' WHERE street IS NULL",
+        "UPDATE p SET street = NULL WHERE id > 1; UPDATE q SET street = NULL WHERE id = 2",
+        "DELETE FROM q WHERE street IS NULL",
+    ):
+        rv.sql(change)
+        rv.refresh_all()
+        assert {name for name in views if not rv.verify(name).ok} == set(), change
+
+
+def test_what_is_known_never_to_be_null_goes_with_a_view() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id))")
+    rv.create("v", "SELECT g, count(*) AS n, max(id) AS m FROM t GROUP BY g")
+    rv.create("w", "SELECT id, g FROM t")
+    assert (rv.catalog.get("v").key, rv.catalog.get("v").not_null) == (("g",), ("n",))
+    assert (rv.catalog.get("w").key, rv.catalog.get("w").not_null) == (("id",), ("id",))
+
+
+def test_the_scan_of_a_helper_does_not_promise_groups_that_are_not_null() -> None:
+    tables = duck.finder(duck.shop_tables())
+    compiled = compile_view(
+        "SELECT c.name, q.city, q.n FROM customers c LEFT JOIN (SELECT city, count(*) AS n FROM customers GROUP BY city) q ON q.city = c.city",
+        tables,
+    )
+    scans = [n for n in helped(compiled, lambda _: "stored").plan.walk() if isinstance(n, Scan) and n.table == "stored"]
+    assert scans
+    for scan in scans:
+        assert scan.key
+        assert not set(scan.key) & set(scan.not_null)
+
+
+#: Queries of one row at most: aggregates beside each other, as values, and with a LIMIT that changes nothing.
+ONE_ROW = {
+    "cross": "SELECT a.s, b.m, b.d FROM (SELECT sum(x) AS s FROM t WHERE g = 1) a CROSS JOIN "
+    "(SELECT avg(x) AS m, count(DISTINCT x) AS d FROM t WHERE g = 2) b LIMIT 100",
+    "buckets": "SELECT CASE WHEN (SELECT count(*) FROM t WHERE g = 1) > 8 THEN (SELECT avg(x) FROM t WHERE g = 1) "
+    "ELSE (SELECT avg(x + 1) FROM t WHERE g = 2) END AS b FROM reason WHERE id = 1",
+    "picked": "SELECT r.id, a.s FROM reason r, (SELECT sum(x) AS s FROM t) a WHERE r.id = 2",
+}
+
+
+@pytest.mark.parametrize("sql", ONE_ROW.values(), ids=ONE_ROW)
+def test_the_empty_key_is_a_key(sql: str) -> None:
+    """One row over floating-point sums is found again, whatever its values have become."""
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (id INT, g INT, x DOUBLE, PRIMARY KEY (id)); CREATE TABLE reason (id INT, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO t VALUES " + ", ".join(f"({i}, {i % 3}, {i} / 7.0D)" for i in range(30)))
+    rv.sql("INSERT INTO reason VALUES (1), (2), (3)")
+    rv.create("v", sql, policy="INCREMENTAL")
+    assert rv.catalog.get("v").layout.kind == "keyed"
+    for change in (
+        "DELETE FROM t WHERE id = 4",
+        "UPDATE t SET x = x / 3 WHERE id < 12",
+        "DELETE FROM reason",
+        "INSERT INTO reason VALUES (1)",
+        "DELETE FROM t",
+        "INSERT INTO reason VALUES (2); INSERT INTO t VALUES (1, 1, 0.1), (2, 2, 0.2)",
+    ):
+        rv.sql(change)
+        assert rv.refresh("v").strategy != "full"
+        assert rv.verify("v").ok, change
+
+
+def test_rows_of_sums_are_told_apart_by_a_key_of_any_size() -> None:
+    """Months beside the month before and the month after: each has a key of its own, of five columns."""
+    rv = connect("duckdb:")
+    rv.sql(
+        "CREATE TABLE sale (id INT, category STRING, brand STRING, store STRING, year INT, month INT, price DOUBLE, PRIMARY KEY (id))"
+    )
+    rows_ = ", ".join(
+        f"({i}, 'c{i % 2}', 'b{i % 3}', 's{i % 2}', {1999 + i % 2}, {i % 12 + 1}, {i * 37 % 101} / 7.0D)"
+        for i in range(240)
+    )
+    rv.sql(f"INSERT INTO sale VALUES {rows_}")
+    by = "category, brand, store"
+    same = " AND ".join(f"m.{c} <=> o.{c} AND m.{c} <=> n.{c}" for c in by.split(", "))
+    rv.create(
+        "v",
+        f"WITH months AS (SELECT {by}, year, month, sum(price) AS total, avg(sum(price)) OVER (PARTITION BY {by}, year) AS mean, "
+        f"rank() OVER (PARTITION BY {by} ORDER BY year, month) AS n FROM sale GROUP BY {by}, year, month) "
+        f"SELECT concat(m.category, m.brand) AS label, m.mean, m.total, o.total AS before, n.total AS after FROM months m, months o, months n "
+        f"WHERE {same} AND m.n = o.n + 1 AND m.n = n.n - 1 AND m.year = 1999 ORDER BY m.total - m.mean, 1 LIMIT 20",
+        policy="INCREMENTAL",
+    )
+    assert len(rv.catalog.get("v").layout.on) > 6
+    for change in ("DELETE FROM sale WHERE id % 11 = 3", "UPDATE sale SET price = price * 1.1D WHERE month = 4"):
+        rv.sql(change)
+        assert rv.refresh("v").strategy != "full"
+        assert rv.verify("v").ok

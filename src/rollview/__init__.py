@@ -19,7 +19,7 @@ cli        the command ``rollview``
 """
 
 from rollview.errors import InternalError, NotIncremental, RollviewError, UserError
-from rollview.refresh.results import RefreshResult, Verification, ViewStatus
+from rollview.refresh.results import Outcome, RefreshResult, Verification, ViewStatus
 from rollview.session import Rollview, connect
 
 __version__ = "0.1.0"
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "InternalError",
     "NotIncremental",
+    "Outcome",
     "RefreshResult",
     "Rollview",
     "RollviewError",

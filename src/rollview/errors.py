@@ -29,6 +29,11 @@ class Place:
         found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
         return Place(sql, found.start(), found.end()) if found else None
 
+    def within(self, sql: str) -> Place:
+        """The same place in the statement that the text is a part of."""
+        at = sql.find(self.sql)
+        return Place(sql, at + self.start, at + self.stop) if at > 0 else self
+
     def underlined(self) -> str:
         """The line (or lines) that hold the place, with carets under it."""
         out: list[str] = []
@@ -93,9 +98,15 @@ class NotDeterministic(SqlError):
 
 
 class TableNotFound(UserError):
-    """No table or view has this name."""
+    """No table or view has this name. ``name`` is the one that a statement has, as it is written there."""
 
     code = "table_not_found"
+
+    def __init__(
+        self, what: str, *, where: Place | None = None, why: str = "", todo: str = "", name: str | None = None
+    ) -> None:
+        super().__init__(what, where=where, why=why, todo=todo)
+        self.name = name
 
 
 class ColumnNotFound(UserError):
@@ -144,6 +155,18 @@ class VersionGone(UserError):
     """The store no longer has the version that was asked for."""
 
     code = "version_gone"
+
+
+class Damaged(UserError):
+    """Files of a table or view are missing, or cannot be read."""
+
+    code = "damaged"
+
+
+class StorageFailed(UserError):
+    """The file system does not let files be written or removed."""
+
+    code = "storage"
 
 
 class KeyViolated(UserError):

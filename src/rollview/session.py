@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.engine.local import local_session, require_delta
-from rollview.engine.protocol import Engine, Frame
+from rollview.engine.local import require_delta
+from rollview.engine.protocol import Answer, Engine, Frame
+from rollview.engine.sessions import GivenSpark, LocalSpark
 from rollview.engine.spark import SparkEngine
-from rollview.errors import BadName, NameTaken, Place, RollviewError, UserError
+from rollview.errors import BadName, NameTaken, NotAWarehouse, Place, RollviewError, TableNotFound, UserError
 from rollview.parse.names import Name, parse_name, quote
+from rollview.parse.parameters import Args, bound
+from rollview.parse.references import references
+from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.table_statements import (
     CreateTable,
     DropPlainView,
@@ -37,12 +42,13 @@ from rollview.parse.view_statements import (
 from rollview.refresh.creating import create_view
 from rollview.refresh.defining import publish
 from rollview.refresh.explain import explain_view
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.relations import rows_of
-from rollview.refresh.results import RefreshResult, Verification, ViewStatus
-from rollview.refresh.running import drop_view, refresh_view, status
+from rollview.refresh.results import Outcome, RefreshResult, Verification, ViewStatus
+from rollview.refresh.running import drop_view, refresh_view, status_of
 from rollview.refresh.together import refresh_all, refresh_upstream
 from rollview.refresh.verify import verify_view
-from rollview.refresh.views import STATE_PREFIX, Catalog
+from rollview.refresh.views import Catalog
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Store
@@ -61,12 +67,16 @@ def connect(
     - ``connect(spark=spark)``: the catalog of an existing session, classic or Connect, that knows Delta.
     - ``connect("duckdb:")``: tables in DuckDB, in memory or in a file named after the colon, to try things out.
 
-    With a folder, ``spark`` gives the session to use.
+    With a folder, ``spark`` gives the session to use. Otherwise Spark is started when rows have to be read or written
+    for the first time: what views there are, how fresh they are, and that nothing has changed is known without it.
+    Closing the session stops it, also at the end of ``with rollview.connect("./warehouse") as rv:``.
     """
     if store not in (None, "embedded", "delta"):
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
     if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
         return _on_duckdb(warehouse.removeprefix("duckdb:"))
+    if warehouse is not None:
+        _check_folder(warehouse)
     if warehouse is None:
         if spark is None:
             raise UserError(
@@ -77,12 +87,41 @@ def connect(
             raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
         require_delta(spark)
         return Rollview(SparkEngine(spark), DeltaStore(spark))
+    source = LocalSpark(delta=store == "delta") if spark is None else GivenSpark(spark)
     if store == "delta":
-        session = spark or local_session(delta=True)
-        require_delta(session)
-        return Rollview(SparkEngine(session), DeltaStore(session, warehouse))
-    session = spark or local_session()
-    return Rollview(SparkEngine(session), EmbeddedStore(session, warehouse))
+        require_delta(source.spark)
+        return Rollview(SparkEngine(source), DeltaStore(source.spark, warehouse))
+    return Rollview(SparkEngine(source), EmbeddedStore(source, warehouse))
+
+
+def _check_folder(warehouse: object) -> None:
+    """Raises an error for what is no folder's name: an address with a scheme would become a folder called so."""
+    if not isinstance(warehouse, str | Path):
+        raise UserError(
+            f"A warehouse is a folder, not {_article(warehouse)}", todo="give its path as a string or as a Path"
+        )
+    if found := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", str(warehouse)):
+        raise NotAWarehouse(
+            f"{warehouse} is not a folder on this machine",
+            why=f"{found[1]}: is the scheme of an address",
+            todo="for tables elsewhere, connect to a Spark session whose catalog has them: "
+            f"rollview.connect(spark=spark); for a folder on this machine give just its path, or write ./{warehouse}",
+        )
+
+
+def _article(value: object) -> str:
+    """What kind of value something is, for messages."""
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _check_text(value: object, what: str, todo: str) -> None:
+    if not isinstance(value, str):
+        raise UserError(f"{what} is a string, not {_article(value)}", todo=todo)
+
+
+_NAME, _NAME_TODO = "A name", "give the name of the view or table as a string: 'v', 'schema.v'"
+_SQL, _SQL_TODO = "SQL", "give the text of the statement as a string"
 
 
 def _on_duckdb(path: str) -> Rollview:
@@ -100,57 +139,119 @@ class Rollview:
     """A session: SQL over the store's tables, and the materialized views over them."""
 
     def __init__(self, engine: Engine, store: Store) -> None:
-        self.engine = engine
-        self.store = store
-        self.catalog = Catalog(store, engine)
+        self._catalog: Catalog | None = Catalog(store, engine)
         self._trusted: set[str] = set()
 
     @property
+    def catalog(self) -> Catalog:
+        """The views, their store and their engine. Raises an error if the session is closed."""
+        if self._catalog is None:
+            raise UserError("This session is closed", todo="open another: rollview.connect(…)")
+        return self._catalog
+
+    @property
+    def engine(self) -> Engine:
+        """What computes."""
+        return self.catalog.engine
+
+    @property
+    def store(self) -> Store:
+        """Where the tables are."""
+        return self.catalog.store
+
+    def close(self) -> None:
+        """Ends the session; it can be closed again, but not used. Spark is stopped if rollview started it and no other
+        open session of this process uses it; a Spark session that was given stays as it is."""
+        if self._catalog is not None:
+            self._catalog.engine.close()
+        self._catalog = None
+
+    def __enter__(self) -> Rollview:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
     def spark(self) -> SparkSession:
-        """The Spark session."""
+        """The Spark session; a local one is started now if it was not needed before."""
         if isinstance(self.engine, SparkEngine):
             return self.engine.spark
         raise UserError("There is no Spark here", why="the session was opened on DuckDB")
 
-    def sql(self, text: str) -> DataFrame:
+    def sql(self, text: str, args: Args | None = None) -> DataFrame:
         """Runs SQL: statements about materialized views, statements that change tables, and anything that Spark knows.
 
-        Several statements are separated by semicolons; the result of the last one is returned.
+        Several statements are separated by semicolons; the result of the last one is returned. ``args`` are values for
+        ``:name`` markers, as a dict, or for ``?`` markers, as a list: ``rv.sql("SELECT * FROM t WHERE id = :id",
+        {"id": 7})``. A view that is created with them keeps these values.
         """
+        _check_text(text, _SQL, _SQL_TODO)
+        catalog = self.catalog
         statements = split_script(text)
         if not statements:
             raise UserError("There is no statement in this text")
+        if args is not None:
+            statements = bound(statements, args)
         for statement in statements[:-1]:
-            self._run(statement)
-        shown: DataFrame = self.engine.output(self._run(statements[-1]))
+            self.answer(statement)
+        found = self.answer(statements[-1])
+        frame = catalog.engine.small(found.rows, found.schema) if isinstance(found, Answer) else found
+        with self.engine.errors(statements[-1], self._known):
+            shown: DataFrame = catalog.engine.output(frame)
         return shown
 
-    def _run(self, sql: str) -> Frame:
+    def _known(self) -> list[str]:
+        return [*self.tables(), *self.catalog.names()]
+
+    def answer(self, sql: str) -> Answer | Frame:
+        """Runs one statement. What rollview itself has to tell is not made a frame of, so it may take no Spark."""
         if (about_view := parse_view_statement(sql)) is not None:
             return self._run_view_statement(about_view)
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
-            return self.engine.small([[name] for name in self.tables()], "name STRING")
-        with self.engine.errors(sql, lambda: [*self.tables(), *self.catalog.names()]):
-            if about_table is not None:
-                self._check_target(about_table, sql)
-            problems = {} if self.store.has_catalog else self._name_relations(SqlTokens.of(sql).words())
-            try:
+            return Answer({"name": "STRING"}, [[name] for name in self.tables()])
+        problems: dict[str, RollviewError] = {}
+        try:
+            with self.engine.errors(sql, self._known), self.store.asked():
+                if about_table is not None:
+                    self._check_target(about_table, sql)
+                if not (self.store.has_catalog or _reads_nothing(about_table)):
+                    problems = self._name_relations(SqlTokens.of(sql).words())
+                    self._check_readable(problems, about_table, sql)
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
-            except PySparkException as error:
-                if problems and (error.getCondition() or "").startswith("TABLE_OR_VIEW_NOT_FOUND"):
-                    raise next(iter(problems.values())) from error
-                raise
+        except TableNotFound as error:
+            problem = problems.get(parse_name(error.name or "")[-1].lower())
+            raise error if problem is None else problem from error
 
     def _name_relations(self, words: set[str]) -> dict[str, RollviewError]:
         """Makes the tables and views that a text may mean readable by their names; tells which cannot be read."""
         problems = self.store.sync(words)
         for word in words:
             if self.catalog.has(word):
-                publish(self.catalog, self.catalog.get(word))
+                try:
+                    publish(self.catalog, self.catalog.get(word))
+                    if lost := self.store.damage(self.catalog.state(word)):
+                        raise lost
+                except RollviewError as error:
+                    problems[word] = error
+                    self.store.unpublish_view(word)
         return problems
+
+    def _check_readable(
+        self, problems: Mapping[str, RollviewError], statement: TableStatement | DropPlainView | None, sql: str
+    ) -> None:
+        """Raises the problem of a table or view that a statement reads or changes: Spark might know what it was."""
+        if not problems or isinstance(statement, DropTable | DropPlainView):
+            return
+        try:
+            named = {ref.name[-1].lower() for ref in references(sql)}
+        except (RollviewError, RecursionError):  # no query: what it names is not known so well
+            named = SqlTokens.of(sql).words()
+        for name in sorted(named & problems.keys()):
+            raise problems[name]
 
     def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""
@@ -180,23 +281,23 @@ class Rollview:
             todo="change the base tables, then REFRESH MATERIALIZED VIEW " + quote(name),
         )
 
-    def _run_view_statement(self, statement: ViewStatement) -> Frame:
+    def _run_view_statement(self, statement: ViewStatement) -> Answer:
         if isinstance(statement, ShowViews):
-            return self._status_frame(self.views())
+            return _statuses(self.views())
         if isinstance(statement, CreateView):
-            return self._result_frame(create_view(self.catalog, statement, self._trusted))
+            return _result(create_view(self.catalog, statement, self._trusted))
         name = self.store.canonical(statement.name)
         if isinstance(statement, RefreshView):
-            return self._result_frame(refresh_view(self.catalog, name, full=statement.full))
+            return _result(refresh_view(self.catalog, name, full=statement.full))
         if isinstance(statement, DropView):
             if not (statement.if_exists and not self.catalog.has(name)):
                 drop_view(self.catalog, name)
-            return self.engine.small([[name]], "dropped STRING")
+            return Answer({"dropped": "STRING"}, [[name]])
         if isinstance(statement, DescribeView):
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
-            return self.engine.small(columns, "column STRING, type STRING")
+            return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
-        return self.engine.small([[explain_view(self.catalog, name)]], "plan STRING")
+        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name)]])
 
     def create(
         self,
@@ -207,28 +308,52 @@ class Rollview:
         comment: str | None = None,
         or_replace: bool = False,
         if_not_exists: bool = False,
+        args: Args | None = None,
     ) -> RefreshResult:
-        """Makes a materialized view."""
+        """Makes a materialized view. ``args`` are values for markers in the query, as for ``sql``."""
+        _check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
+        if args is not None:
+            statements = bound(statements, args)
         if len(statements) != 1:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+        _check_text(name, _NAME, _NAME_TODO)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
         return create_view(self.catalog, statement, self._trusted)
 
     def declare_deterministic(self, *functions: str) -> None:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
+        for function in functions:
+            _check_text(function, "A function's name", "give the names as strings")
         self._trusted |= {function.lower() for function in functions}
 
     def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
-        """Brings a view to the newest versions of its base tables; with ``upstream``, the views that it reads first."""
+        """Brings a view to the newest versions of its base tables; with ``upstream``, the views that it reads first.
+
+        Without ``upstream``, the views that it reads stay as they are; the result's ``stale`` names those behind.
+        """
         if upstream:
-            return refresh_upstream(self.catalog, self._name(name), full=full)[-1]
+            return refresh_upstream(self.catalog, self._name(name), full=full)
         return refresh_view(self.catalog, self._name(name), full=full)
 
-    def refresh_all(self, *, full: bool = False) -> list[RefreshResult]:
-        """Refreshes every view, upstream views first, all to the versions that the base tables have now."""
-        return refresh_all(self.catalog, full=full)
+    def refresh_all(self, names: Iterable[str] | None = None, *, full: bool = False) -> list[Outcome]:
+        """Refreshes every view, or those that are named, upstream views first, all to the versions that the base tables
+        have now. No view's failure is raised: each view has an outcome, in the order of the refresh. A view is
+        refreshed, or it failed, or it was skipped because of a view upstream that failed::
+
+            for outcome in rv.refresh_all():
+                print(outcome.view, outcome.outcome, outcome.explanation)
+        """
+        return refresh_all(self.catalog, None if names is None else self.existing(names), full=full)
+
+    def existing(self, names: Iterable[str]) -> list[str]:
+        """The canonical names of views. Raises an error for a name that is no view's."""
+        found = [self._name(name) for name in names]
+        for name in found:
+            if not self.catalog.has(name):
+                self.catalog.get(name)
+        return found
 
     def table(self, name: str, version: int | None = None) -> DataFrame:
         """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
@@ -244,8 +369,9 @@ class Rollview:
         return explain_view(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are."""
-        return [status(self.catalog, view) for view in self.catalog.all()]
+        """The materialized views and how fresh they are, damaged ones among them."""
+        freshness = Freshness(self.catalog)
+        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
 
     def tables(self) -> list[str]:
         """The tables of the store, without the state tables of views."""
@@ -256,29 +382,42 @@ class Rollview:
         drop_view(self.catalog, self._name(name))
 
     def _name(self, name: str) -> str:
+        _check_text(name, _NAME, _NAME_TODO)
         return self.store.canonical(parse_name(name))
 
-    def _result_frame(self, result: RefreshResult) -> Frame:
-        row: list[Any] = [
-            result.view,
-            result.strategy,
-            result.reason,
-            result.rows_read,
-            result.rows_written,
-            result.seconds,
-        ]
-        return self.engine.small(
-            [row],
-            "view STRING, strategy STRING, reason STRING, rows_read BIGINT, rows_written BIGINT, seconds DOUBLE",
-        )
 
-    def _status_frame(self, views: list[ViewStatus]) -> Frame:
-        rows = [
-            [v.name, v.policy, v.fresh, v.vector, v.last_refresh.isoformat(timespec="seconds"), v.comment]
-            for v in views
-        ]
-        return self.engine.small(
-            rows,
-            "name STRING, policy STRING, fresh BOOLEAN, vector MAP<STRING, BIGINT>, "
-            "last_refresh STRING, comment STRING",
-        )
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else view.last_refresh.isoformat(timespec="seconds")
+
+
+def _reads_nothing(statement: TableStatement | DropPlainView | None) -> bool:
+    """Whether a statement is about a table alone, so that no name in it has to be readable."""
+    return isinstance(statement, DropTable) or (isinstance(statement, CreateTable) and statement.query is None)
+
+
+def _result(result: RefreshResult) -> Answer:
+    columns = {
+        "view": "STRING",
+        "strategy": "STRING",
+        "reason": "STRING",
+        "rows_read": "BIGINT",
+        "rows_written": "BIGINT",
+        "seconds": "DOUBLE",
+        "stale": "STRING",
+    }
+    row: list[Any] = [getattr(result, name) for name in columns]
+    return Answer(columns, [[*row[:-1], ", ".join(result.stale) or None]])
+
+
+def _statuses(views: list[ViewStatus]) -> Answer:
+    columns = {
+        "name": "STRING",
+        "policy": "STRING",
+        "fresh": "BOOLEAN",
+        "vector": "MAP<STRING, BIGINT>",
+        "last_refresh": "STRING",
+        "comment": "STRING",
+        "damage": "STRING",
+    }
+    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage] for v in views]
+    return Answer(columns, rows)

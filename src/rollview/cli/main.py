@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import decimal
+import json
 import os
 import sys
 import time
@@ -15,12 +17,13 @@ from typing import Annotated, Any
 import typer
 
 from rollview import __version__
-from rollview.cli.render import DIFFERENT, Screen, exit_code
+from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
+from rollview.cli.watch import Watch
 from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
-from rollview.parse.names import parse_name
+from rollview.parse.parameters import bound
 from rollview.parse.tokens import split_script
-from rollview.refresh.results import RefreshResult, ViewStatus
+from rollview.refresh.results import FAILED, NO_OP, Outcome, Verification, ViewStatus, are_behind
 from rollview.session import Rollview, connect
 
 app = typer.Typer(
@@ -75,12 +78,12 @@ def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool
             f"There is no folder {warehouse}",
             todo="name the warehouse with --warehouse, or make one: rollview sql -w FOLDER -e 'CREATE TABLE …'",
         )
-    with screen.busy("starting Spark"):
+    with screen.busy("opening the warehouse"):
         return connect(warehouse, store=store.value)
 
 
 def _names(rv: Rollview, views: list[str] | None) -> list[str]:
-    return views or [view.name for view in rv.views()]
+    return views or rv.catalog.names()
 
 
 @app.command()
@@ -89,6 +92,10 @@ def sql(
     store: StoreOption = StoreName.embedded,
     execute: Annotated[list[str] | None, typer.Option("-e", "--execute", help="SQL to run; may be repeated.")] = None,
     file: Annotated[list[Path] | None, typer.Option("-f", "--file", help="A script to run; may be repeated.")] = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option("--arg", help="NAME=VALUE for :NAME in the SQL; VALUE is JSON or text. May be repeated."),
+    ] = None,
     limit: Annotated[int, typer.Option(help="Rows shown of each result.")] = 100,
     as_json: Json = False,
 ) -> None:
@@ -105,13 +112,28 @@ def sql(
         if not texts and not prompt:
             texts.append(sys.stdin.read())
         statements = [statement for text in texts for statement in split_script(text)]
+        if arg and prompt:
+            raise UserError("--arg is for statements given with -e, with -f or from a pipe")
+        if arg:
+            statements = bound(statements, dict(map(_argument, arg)))
         rv = _open(screen, warehouse, store, must_exist=False)
         if prompt:
             _prompt(rv, screen, limit)
             return
         for statement in statements:
             with screen.busy(" ".join(statement.split())[:60]), spark_errors(statement):
-                screen.frame(rv.sql(statement), limit)
+                screen.result(rv.answer(statement), limit)
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """A parameter and its value: JSON if it can be read as such, else the text itself."""
+    name, given, value = text.partition("=")
+    if not given or not name.isidentifier():
+        raise UserError(f"--arg {text} gives no value", todo="write --arg NAME=VALUE")
+    try:
+        return name, json.loads(value, parse_float=decimal.Decimal)
+    except ValueError:
+        return name, value
 
 
 def _prompt(rv: Rollview, screen: Screen, limit: int) -> None:
@@ -132,7 +154,7 @@ def _prompt(rv: Rollview, screen: Screen, limit: int) -> None:
         try:
             for statement in split_script(text):
                 with screen.busy("running"), spark_errors(statement):
-                    screen.frame(rv.sql(statement), limit)
+                    screen.result(rv.answer(statement), limit)
         except RollviewError as error:
             screen.error(error)
         text = ""
@@ -150,40 +172,42 @@ def refresh(
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         rv = _open(screen, warehouse, store)
-        if not views:
-            with screen.busy("refreshing all views"):
-                return _show_results(screen, rv.refresh_all(full=full))
-        results: list[RefreshResult] = []
-        for name in _in_order(rv, _names(rv, views)):
-            with screen.busy(f"refreshing {name}"):
-                results.append(rv.refresh(name, full=full))
-        return _show_results(screen, results)
+        with screen.busy(f"refreshing {', '.join(views) if views else 'all views'}"):
+            if views and len(views) == 1:
+                result = rv.refresh(views[0], full=full)
+                outcomes = [Outcome(result.view, result)]
+            else:
+                outcomes = rv.refresh_all(views or None, full=full)
+        _show_outcomes(screen, outcomes)
+        if not all(outcomes):
+            raise typer.Exit(MISTAKE)
 
 
-def _in_order(rv: Rollview, names: list[str]) -> list[str]:
-    """Views after the views that they read."""
-    names = [rv.store.canonical(parse_name(name)) for name in names]
-    ordered: list[str] = []
-
-    def visit(name: str) -> None:
-        if rv.catalog.has(name) and name not in ordered:
-            for table in rv.catalog.get(name).tables:
-                visit(table)
-            ordered.append(name)
-
-    for name in names:
-        visit(name) if rv.catalog.has(name) else ordered.append(name)
-    return [name for name in ordered if name in names]
+def _outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON: the fields of the result, the error, or because of what."""
+    told: dict[str, Any] = {"view": outcome.view, "outcome": outcome.outcome}
+    if outcome.result is not None:
+        told |= dataclasses.asdict(outcome.result)
+    if outcome.error is not None:
+        told |= error_document(outcome.error)
+    if outcome.because is not None:
+        told |= {"because": outcome.because}
+    return told | {"explanation": outcome.explanation}
 
 
-def _show_results(screen: Screen, results: list[RefreshResult]) -> None:
+def _show_outcomes(screen: Screen, outcomes: list[Outcome]) -> None:
     if screen.as_json:
-        screen.emit([dataclasses.asdict(r) | {"explanation": r.explanation} for r in results])
+        screen.emit([_outcome_document(outcome) for outcome in outcomes])
         return
-    screen.table(
-        ["view", "strategy", "rows read", "rows written", "seconds", "why"],
-        [[r.view, r.strategy, r.rows_read, r.rows_written, round(r.seconds, 3), r.explanation] for r in results],
-    )
+    rows = []
+    for outcome in outcomes:
+        done = outcome.result
+        figures = [done.strategy, done.rows_read, done.rows_written, done.seconds] if done else [""] * 4
+        rows.append([outcome.view, outcome.outcome, *figures, outcome.explanation])
+    screen.table(["view", "outcome", "strategy", "rows read", "rows written", "seconds", "why"], rows)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            screen.error(outcome.error, outcome.view)
 
 
 @app.command()
@@ -197,18 +221,25 @@ def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedd
             return
         screen.table(
             ["view", "policy", "state", "reflects", "last refresh (UTC)", "strategy"],
-            [
-                [v.name, v.policy, _freshness(v), v.vector, f"{v.last_refresh:%Y-%m-%d %H:%M:%S}", v.last_strategy]
-                for v in views
-            ],
+            [[v.name, v.policy, _freshness(v), v.vector, _moment(v), v.last_strategy] for v in views],
         )
 
 
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else f"{view.last_refresh:%Y-%m-%d %H:%M:%S}"
+
+
 def _freshness(view: ViewStatus) -> str:
+    if view.damage is not None:
+        return f"damaged: {view.damage}"
     if view.fresh:
         return "fresh"
+    if view.unversioned and not view.behind:
+        return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
     parts = [f"{table} gone or made anew" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
-    return "stale: " + ", ".join(parts)
+    return "stale: " + "; ".join(
+        [*([", ".join(parts)] if parts else []), *([are_behind(view.stale)] if view.stale else [])]
+    )
 
 
 @app.command()
@@ -245,14 +276,22 @@ def verify(
         else:
             screen.table(
                 ["view", "verdict", "missing", "extra"],
-                [[r.view, "equal" if r.ok else "DIFFERENT", r.missing, r.extra] for r in found],
+                [[r.view, _verdict(r), r.missing, r.extra] for r in found],
             )
             for result in found:
+                for choice in result.choices:
+                    screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
                 for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
                     if rows:
                         screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
         if not all(result.ok for result in found):
             raise typer.Exit(DIFFERENT)
+
+
+def _verdict(result: Verification) -> str:
+    if not result.ok:
+        return "DIFFERENT"
+    return "equal, ties decided by the key" if result.choices else "equal"
 
 
 @app.command()
@@ -261,34 +300,41 @@ def watch(
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
     every: Annotated[float, typer.Option(help="Seconds between two looks.")] = 1.0,
-    rounds: Annotated[int, typer.Option(help="Stop after so many looks; 0 means never.")] = 0,
+    rounds: Annotated[int, typer.Option(help="Stop after this many looks; 0 means never.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Refresh views whenever their base tables change, until Ctrl-C."""
+    """Refresh views whenever their base tables change, until Ctrl-C. What fails is tried again, later and later."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen), contextlib.suppress(KeyboardInterrupt):
+    told = 0
+
+    def changed(outcome: Outcome) -> None:
+        nonlocal told
+        told += 1
+        if screen.as_json:
+            screen.emit(_outcome_document(outcome))
+        else:
+            screen.out.print(
+                f"{time.strftime('%H:%M:%S')}  {outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  "
+                f"{outcome.seconds:.2f} s",
+                highlight=False,
+            )
+
+    def failed(view: str | None, error: RollviewError, again: float) -> None:
+        nonlocal told
+        told += 1
+        if screen.as_json:
+            screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(again, 3)})
+        else:
+            screen.error(error, view)
+            screen.err.print(f"tried again in {again:g} s", highlight=False)
+
+    with _reporting(screen):
         rv = _open(screen, warehouse, store)
-        looks = 0
-        while True:
-            for name in _in_order(rv, _names(rv, views)):
-                result = rv.refresh(name)
-                if result.strategy != "no_op":
-                    _announce(screen, result)
-            looks += 1
-            if looks == rounds:
-                return
-            time.sleep(every)
-
-
-def _announce(screen: Screen, result: RefreshResult) -> None:
-    if screen.as_json:
-        screen.emit(dataclasses.asdict(result))
-    else:
-        screen.out.print(
-            f"{time.strftime('%H:%M:%S')}  {result.view}  {result.strategy}  {result.rows_written} rows  "
-            f"{result.seconds:.2f} s",
-            highlight=False,
-        )
+        watching = Watch(rv, rv.existing(views) if views else None, every, changed, failed)
+        with contextlib.suppress(KeyboardInterrupt):
+            watching.run(rounds)
+        if screen.as_json and not told:
+            screen.emit({"outcome": NO_OP, "looks": watching.looks})
 
 
 @app.command()

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rollview.engine.protocol import Answer
 from rollview.errors import InternalError, NotIncremental, RollviewError
 
 #: Exit codes that scripts can trust.
@@ -49,7 +50,7 @@ class Screen:
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
         table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", pad_edge=False)
         numeric = [
-            all(isinstance(row[i], int | float | decimal.Decimal | None) for row in rows) and bool(rows)
+            all(row[i] == "" or isinstance(row[i], int | float | decimal.Decimal | None) for row in rows) and bool(rows)
             for i in range(len(columns))
         ]
         for name, right in zip(columns, numeric, strict=True):
@@ -58,20 +59,25 @@ class Screen:
             table.add_row(*[Text(_cell(value)) if not isinstance(value, Text) else value for value in row])
         self.out.print(table)
 
-    def frame(self, frame: DataFrame, limit: int) -> None:
-        """The rows of a query, up to a limit that is said."""
-        rows = frame.limit(limit + 1).collect() if frame.columns else []
+    def result(self, result: Answer | DataFrame, limit: int) -> None:
+        """What a statement gives: its rows, up to a limit that is said."""
+        columns = list(result.columns)
+        rows: Sequence[Sequence[Any]]
+        if isinstance(result, Answer):
+            rows = result.rows[: limit + 1]
+        else:
+            rows = result.limit(limit + 1).collect() if columns else []
         cut = len(rows) > limit
         if self.as_json:
-            names = _unique(frame.columns)
+            names = _unique(columns)
             values = [dict(zip(names, row, strict=True)) for row in rows[:limit]]
             self.emit({"columns": names, "rows": values, "truncated": cut})
             return
-        if frame.columns == ["plan"] and len(rows) == 1 and isinstance(rows[0][0], str):
+        if columns == ["plan"] and len(rows) == 1 and isinstance(rows[0][0], str):
             self.out.print(Text(rows[0][0]))
             return
-        if frame.columns:
-            self.table(frame.columns, [tuple(row) for row in rows[:limit]])
+        if columns:
+            self.table(columns, [tuple(row) for row in rows[:limit]])
             self.out.print(
                 f"{limit} rows shown, there are more (--limit)"
                 if cut
@@ -80,21 +86,13 @@ class Screen:
                 highlight=False,
             )
 
-    def error(self, error: RollviewError) -> None:
+    def error(self, error: RollviewError, view: str | None = None) -> None:
+        """An error, of a view if one is named."""
         if self.as_json:
-            self.emit(
-                {
-                    "error": error.code,
-                    "what": error.what,
-                    "why": error.why,
-                    "todo": error.todo,
-                    "sql": error.where.sql if error.where else None,
-                    "span": [error.where.start, error.where.stop] if error.where else None,
-                }
-            )
+            self.emit(error_document(error))
             return
         kind = {BUG: "bug in rollview", NOT_INCREMENTAL: "not incremental"}.get(exit_code(error), "error")
-        text = Text.assemble((f"{kind}: ", "bold red"), error.what)
+        text = Text.assemble((f"{kind}: ", "bold red"), f"{view}: " if view else "", error.what)
         if error.where is not None and (lines := error.where.underlined()):
             text.append("\n" + lines, style="cyan")
         if error.why:
@@ -114,6 +112,18 @@ class Screen:
         yield
         if (spent := time.monotonic() - begin) > 2 and not self.as_json:
             self.err.print(f"{what}: {spent:.1f} s", highlight=False)
+
+
+def error_document(error: RollviewError) -> dict[str, Any]:
+    """An error as JSON."""
+    return {
+        "error": error.code,
+        "what": error.what,
+        "why": error.why,
+        "todo": error.todo,
+        "sql": error.where.sql if error.where else None,
+        "span": [error.where.start, error.where.stop] if error.where else None,
+    }
 
 
 def _console(stream: Any) -> Console:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rollview.compile.ordered import distinct_in_order, ordered_in_duckdb, ordered_in_spark
 from rollview.plan.expressions import Expr, conjunction
 from rollview.plan.nodes import Generate
 
@@ -30,6 +31,7 @@ def in_dialect(tree: Expr, dialect: str) -> Expr:
 
 def in_spark(tree: Expr) -> Expr:
     """Every function by its own name and with all its arguments, and TIME as what it is."""
+    tree = ordered_in_spark(tree)
     for node in list(tree.find_all(*_SPARK_NAMES, exp.DataType)):
         if type(node) in _SPARK_NAMES:
             values = [node.args[name] for name in node.arg_types if isinstance(node.args.get(name), Expr)]
@@ -55,7 +57,7 @@ def in_duckdb(node: Expr) -> Expr:
         node.set("expressions", [])
     if isinstance(node, exp.Quantile):
         return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this.copy(), node.args["quantile"].copy()])
-    return node
+    return ordered_in_duckdb(node)
 
 
 def in_postgres(node: Expr) -> Expr:
@@ -69,19 +71,33 @@ def _aggregate(node: Expr, where: Expr | None) -> Expr | None:
     """An aggregate of the rows that meet a condition; None if PostgreSQL calls it as Spark does."""
     value = node.this
     if isinstance(node, exp.ArgMax | exp.ArgMin):
-        by = exp.Ordered(this=node.expression.copy(), desc=isinstance(node, exp.ArgMax))
-        values = exp.ArrayAgg(this=exp.Order(this=value.copy(), expressions=[by]))
-        first = exp.Paren(this=_without_null(values, node.expression, where))
-        return exp.Bracket(this=first, expressions=[exp.Literal.number(1)], offset=1)
+        ties = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+        known = node.expression.this if ties else node.expression
+        by = [exp.Ordered(this=known.copy(), desc=isinstance(node, exp.ArgMax)), *(term.copy() for term in ties)]
+        values = exp.ArrayAgg(this=exp.Order(this=value.copy(), expressions=by))
+        return _first_element(_without_null(values, known, where))
+    if isinstance(node, exp.First | exp.Last) and isinstance(value, exp.Order):
+        terms = [term.copy() for term in value.expressions]
+        if isinstance(node, exp.Last):
+            terms = [exp.Ordered(this=term.this, desc=True, nulls_first=False) for term in terms]
+        values = exp.ArrayAgg(this=exp.Order(this=value.this.copy(), expressions=terms))
+        return _first_element(values if where is None else exp.Filter(this=values, expression=exp.Where(this=where)))
+    if isinstance(node, exp.ArrayUniqueAgg) and isinstance(value, exp.Order):
+        return _array(distinct_in_order(node), value.this, where)
     if isinstance(node, exp.ArrayUniqueAgg):
         return _array(exp.ArrayAgg(this=exp.Distinct(expressions=[value.copy()])), value, where)
     if isinstance(node, exp.ArrayAgg) and node.args.get("nulls_excluded"):
-        return _array(exp.ArrayAgg(this=value.copy()), value, where)
+        bare = value.this if isinstance(value, exp.Order) else value
+        return _array(exp.ArrayAgg(this=value.copy()), bare, where)
     if isinstance(node, exp.Quantile):
         order = exp.Order(expressions=[exp.Ordered(this=value.copy())])
         quantile = exp.WithinGroup(this=exp.PercentileCont(this=node.args["quantile"].copy()), expression=order)
         return quantile if where is None else _without_null(quantile, value, where)
     return None
+
+
+def _first_element(values: Expr) -> Expr:
+    return exp.Bracket(this=exp.Paren(this=values), expressions=[exp.Literal.number(1)], offset=1)
 
 
 def _without_null(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
@@ -97,10 +113,10 @@ def _array(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
 
 def inner_generator(generator: Expr) -> Expr:
     """The generator without OUTER, which LATERAL VIEW says itself."""
+    if isinstance(generator, exp.PosexplodeOuter):  # which the library takes for an ExplodeOuter, too
+        return exp.Posexplode(this=generator.this.copy())
     if isinstance(generator, exp.ExplodeOuter):
         return exp.Explode(this=generator.this.copy())
-    if isinstance(generator, exp.PosexplodeOuter):
-        return exp.Posexplode(this=generator.this.copy())
     return generator.copy()
 
 

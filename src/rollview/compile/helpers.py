@@ -30,7 +30,7 @@ from rollview.delta.inexact import makes_inexact
 from rollview.delta.looking import stored_of
 from rollview.delta.turning import sought_keys
 from rollview.delta.window import one_by_one_partitioning
-from rollview.keys import with_key
+from rollview.keys import facts_of, with_key
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
     Aggregate,
@@ -97,7 +97,8 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
         name = helper(node, why)
         if isinstance(node, Aggregate):
             key = tuple(item.column.name for item in node.keys)
-        return None if name is None else Scan(name, node.columns, helper_labels(node), key)
+        told = tuple(column.name for column in node.columns if column.name in facts_of(node).not_null)
+        return None if name is None else Scan(name, node.columns, helper_labels(node), key, not_null=told)
 
     at_top = compiled.keyed.key is not None and first_rows(compiled.keyed.plan) is None
     plan = _below_root(compiled.plan, lambda part, top: over(_prepared(part), top), at_top)
@@ -110,7 +111,7 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
 
 def _followed(compiled: CompiledView) -> Node:
     """What of a view is followed operator by operator: what its groups are of, or what its first rows are of."""
-    root = compiled.keyed.plan if compiled.keyed.key else compiled.plan
+    root = compiled.plan if compiled.keyed.key is None else compiled.keyed.plan
     first = first_rows(root)
     return first.input if first is not None else root
 

@@ -163,7 +163,10 @@ def made_types(node: Node, types: Types) -> dict[str, str]:
 def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> State:
     """The rows themselves, by their key or as a bag. Of the first rows of something, what their order is by, too."""
     keyed = compiled.keyed
-    root = keyed.plan if keyed.key else compiled.plan
+    root, key = (compiled.plan, ()) if keyed.key is None else (keyed.plan, keyed.key)
+    if keyed.key == ():  # one row at most has a key, too, so that it can be merged on
+        root = Project(root, (*(Computed(c, ref(c.name)) for c in root.columns), Computed(ONE, exp.Literal.number(1))))
+        key = (ONE.name,)
     visible = [column for column in keyed.plan.columns if column.name not in keyed.hidden]
     first = first_rows(root)
     plan = root if first is None else first.of(first.input)
@@ -175,10 +178,10 @@ def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> Sta
             rows = Limit(rows, shown_of.order, shown_of.needed - shown_of.skipped, shown_of.skipped)
         return Project(rows, tuple(Computed(c, ref(c.name)) for c in columns))
 
-    if keyed.key:
+    if key:
         plan = _relabelled(plan, stored)
         picked = shown(_scan(plan, ""), visible)
-        on = tuple(stored[name] for name in keyed.key)
+        on = tuple(stored[name] for name in key)
         feed = _feed(picked, labels, dialect) if shown_of is None else None
         names = tuple(stored[c.name] for c in visible) if shown_of is None else None
         return State(KEYED, plan, on, _text(picked, labels, dialect), feed, root, picked=names, first=first)

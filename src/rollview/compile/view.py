@@ -11,8 +11,9 @@ from rollview.compile.fingerprint import fingerprint
 from rollview.compile.printing import print_plan
 from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
-from rollview.keys import Keyed, with_key, without_ties
+from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import parse_query
+from rollview.parse.tokens import Cursor, SqlTokens, pipe
 from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
@@ -23,6 +24,12 @@ _RANDOM = {
     "rand", "randn", "random", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id",
     "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length",
 }  # fmt: skip
+
+#: Functions that run code outside the query.
+_OUTSIDE = {"reflect", "java_method", "try_reflect"}
+
+#: What SQL calls a sample of a table's rows.
+_SAMPLE = ("TABLESAMPLE", "SAMPLE")
 
 #: Functions whose result depends on when, where and by whom they are called.
 _OF_THE_MOMENT = {
@@ -36,7 +43,8 @@ TIME_DEPENDENT = "time_dependent"
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows."""
+    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are what the
+    query leaves open, and how the plan decides it."""
 
     sql: str
     plan: Node
@@ -44,6 +52,7 @@ class CompiledView:
     fingerprint: str
     reason: str | None = None
     partitions: Mapping[str, Scan] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
 
     def printed(self, dialect: str = "spark") -> str:
         return print_plan(self.plan, dialect, pretty=True)
@@ -56,25 +65,49 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)
     refuse_random(sql, tree)
-    plan = normalise(build_plan(tree, sql, tables))
+    if where := pipe(sql):
+        raise Unbuildable("|> cannot be compiled yet", where=where)
+    built = decided(build_plan(tree, sql, tables))  # before columns are pruned: a CTE is the same rows for all readers
+    plan = normalise(built.plan)
     if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
         raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
-    return CompiledView(sql, without_ties(plan), with_key(plan), fingerprint(plan), reason)
+    return CompiledView(sql, plan, with_key(plan), fingerprint(plan), reason, choices=built.choices)
 
 
 def refuse_random(sql: str, tree: exp.Query) -> None:
-    """Raises an error that underlines a function which is a matter of chance."""
+    """Raises an error that underlines a function or a sample which may give something else each time."""
     for node in tree.walk():
-        if called := _calls(node) & _RANDOM:
+        if isinstance(node, exp.TableSample):
+            raise NotDeterministic(
+                "A view cannot read a sample of a table",
+                where=_sample(sql),
+                why="which rows it takes depends on chance or on the table's files, so the view could never equal "
+                "its query",
+                todo="copy the sample once into a table and read that, or choose the rows by a condition",
+            )
+        if called := _calls(node) & (_RANDOM | _OUTSIDE):
             name = min(called, key=lambda word: (word not in sql.lower(), word))
-            where = place(sql, node) or Place.find(sql, name)
             raise NotDeterministic(
                 f"A view cannot use {name}()",
-                where=where,
-                why="it gives another result at every call, so the view could never equal its query",
+                where=place(sql, node) or Place.find(sql, name),
+                why="it runs code outside the query, which may give another result at every call"
+                if name in _OUTSIDE
+                else "it gives another result at every call, so the view could never equal its query",
                 todo="compute the value once, into a column of a base table",
             )
+
+
+def _sample(sql: str) -> Place | None:
+    """Where the first sample of a table is asked for."""
+    cursor = Cursor(SqlTokens.of(sql))
+    while not cursor.done:
+        start = cursor.position
+        if any(cursor.take(word) for word in _SAMPLE) and cursor.is_word("("):
+            cursor.bracketed()
+            return Place(sql, start, cursor.tokens[cursor.at - 1].stop)
+        cursor.at += 1
+    return None
 
 
 def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:

@@ -99,7 +99,7 @@ def first_rows(plan: Node) -> First | None:
         below = {item.column.name: item.value for item in node.output}
         values = {name: replace_columns(value, below) for name, value in values.items()}
         node = node.input
-    if isinstance(node, Limit) and node.count:
+    if isinstance(node, Limit) and node.count and node.order:
         needed = node.offset + node.count
         if needed > _MOST:
             return None

@@ -38,9 +38,7 @@ def generate(node: Generate, deriving: Deriving) -> Node | None:
     return None if below is None else Generate(below, node.generator, node.output, node.outer)
 
 
-def union_all(
-    node: UnionAll, deriving: Deriving, delta_of: Callable[[Node], Node | None] | None = None
-) -> Node | None:
+def union_all(node: UnionAll, deriving: Deriving, delta_of: Callable[[Node], Node | None] | None = None) -> Node | None:
     deltas = [(delta_of or deriving.delta)(side) for side in node.inputs]
     terms: list[Node | None] = []
     for side, below in zip(node.inputs, deltas, strict=True):

@@ -13,16 +13,26 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
 from rollview.compile.printing import plan_query
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
-from rollview.errors import RollviewError, SqlError, SqlSyntaxError
+from rollview.errors import (
+    ColumnNotFound,
+    Place,
+    RollviewError,
+    SqlError,
+    SqlSyntaxError,
+    TableNotFound,
+    Unsupported,
+    nearest,
+)
+from rollview.parse.mistakes import readable
 from rollview.parse.names import Name
 from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
+from rollview.parse.tokens import pipe
 from rollview.plan.nodes import Node, Scan
 
 
@@ -47,6 +57,9 @@ class DuckEngine:
         # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
         connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
+    def close(self) -> None:
+        self.connection.close()
+
     def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
         return self.connection.execute(frame.sql).fetchall()
 
@@ -65,7 +78,7 @@ class DuckEngine:
         refs = references(sql)
         slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
         text = substitute(sql, refs, slots, lambda part: part)
-        with _syntax_errors():
+        with readable(text):
             printed = self.text(tree_of(text))
         for name, slot in slots.items():
             printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
@@ -90,6 +103,10 @@ class DuckEngine:
 
     def is_empty(self, frame: DuckFrame, condition: str) -> bool:
         return not self.fetch(DuckFrame(f"SELECT 1 FROM ({frame.sql}) WHERE {condition} LIMIT 1"))
+
+    def exceeds(self, frame: DuckFrame, most: int) -> bool:
+        counted = DuckFrame(f"SELECT count(*) FROM (SELECT 1 FROM ({frame.sql}) LIMIT {most + 1})")
+        return int(self.fetch(counted)[0][0]) > most
 
     def functions(self) -> set[str]:
         found = self.connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
@@ -154,30 +171,49 @@ class DuckEngine:
     def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
         try:
             yield
-        except RollviewError:
+        except RollviewError as error:
+            if error.where is not None:
+                error.where = error.where.within(sql)
             raise
         except duckdb.Error as error:
-            raise SqlError("DuckDB refuses this statement", why=str(error).split("\n")[0]) from error
+            raise translate(error, sql, names()) from error
+
+
+def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> RollviewError:
+    """DuckDB's error as ours: what, where in ``sql``, and what may have been meant."""
+    said = str(error)
+    if match := re.search(r"Table with name (.+) does not exist!", said):
+        return TableNotFound(
+            f"There is no table or view named {match[1]}",
+            where=Place.find(sql, match[1]),
+            todo=nearest(match[1].split(".")[-1], names),
+        )
+    if match := re.search(r'Referenced column "([^\n]+)" (?:was )?not found', said):
+        offered = re.search(r"Candidate bindings: (.*)", said)
+        columns = re.findall(r'"(?:[^"]+\.)?([^".]+)"', offered[1]) if offered else []
+        columns = [column for column in columns if not column.startswith("__")]
+        return ColumnNotFound(
+            f"There is no column named {match[1]}", where=Place.find(sql, match[1]), todo=nearest(match[1], columns)
+        )
+    kind = SqlSyntaxError if isinstance(error, duckdb.ParserException) else SqlError
+    return kind("DuckDB refuses this statement", why=said.split("\n")[0].replace("__rid BIGINT, ", ""))
 
 
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
-    with _syntax_errors():
-        return tree_of(text).sql("duckdb")
+    return tree_of(text).sql("duckdb")
 
 
 def tree_of(text: str) -> exp.Expr:
     """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
-    with _syntax_errors():
+    if where := pipe(text):
+        raise Unsupported(
+            "|> is not known on DuckDB",
+            where=where,
+            todo="write the query with clauses, or open the warehouse on Spark",
+        )
+    with readable(text):
         return in_dialect(read(text)[0], "duckdb")
-
-
-@contextlib.contextmanager
-def _syntax_errors() -> Iterator[None]:
-    try:
-        yield
-    except SqlglotError as error:
-        raise SqlSyntaxError("This SQL cannot be read", why=str(error).split("\n")[0]) from error
 
 
 @lru_cache(maxsize=1024)

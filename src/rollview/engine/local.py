@@ -16,11 +16,16 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 
 import pyspark
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from rollview.errors import JavaMissing, UserError
 
 OLDEST_JAVA = 17
+
+#: The setting that names jars to load. They are loaded when Java is started, which happens once in a process.
+_JARS = "spark.jars.packages"
+_loaded: list[str | None] = []
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -51,24 +56,30 @@ def delta_package() -> str:
     return f"io.delta:delta-spark_{spark}_2.13:{package_version('delta-spark')}"
 
 
-def local_session(*, delta: bool = False) -> SparkSession:
+def local_session(*, beside: SparkSession | None = None, delta: bool = False) -> SparkSession:
     """A Spark session on this machine, quiet, with Delta's jars if asked for.
 
-    The first call of a process starts Spark; later calls share it, each with settings and temporary views of its own.
+    Without a session that runs already, Spark is started; ``beside`` one, Spark is shared, and the new session has
+    settings and temporary views of its own.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
+    if beside is not None:
         if delta:
-            require_delta(active)
-        return active.newSession()
-    settings = DELTA_SETTINGS | {"spark.jars.packages": delta_package()} if delta else {}
+            require_delta(beside)
+        return beside.newSession()
+    settings = DELTA_SETTINGS | {_JARS: delta_package()} if delta else {}
     return start_session(settings)
 
 
 def start_session(settings: Mapping[str, str]) -> SparkSession:
     """Starts Spark in this process, with these settings over the usual ones."""
     require_java()
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    if _loaded and settings.get(_JARS) not in (None, *_loaded):
+        raise UserError(
+            "Delta's jars cannot be loaded any more",
+            why="Spark was started without them in this process, and Java loads jars only when it starts",
+            todo="open the warehouse with store='delta' before any other, or in a process of its own",
+        )
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:
@@ -80,6 +91,7 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
         raise UserError(
             "Spark did not start", why="\n".join([str(error), *tail]), todo=f"the whole log is in {log}"
         ) from error
+    _loaded.append(settings.get(_JARS))
     atexit.register(log.unlink, missing_ok=True)
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -29,6 +29,23 @@ class Kept:
     local: pa.Table | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A few rows that rollview itself makes: what a statement tells, if no engine is needed to tell it. ``columns`` are
+    names and types, the types as Spark writes them."""
+
+    columns: Mapping[str, str]
+    rows: Sequence[Sequence[object]]
+
+    @property
+    def schema(self) -> str:
+        return ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
+
+
+#: What a statement tells that has nothing to tell.
+NOTHING = Answer({}, ())
+
+
 def relation_name(scan: Scan) -> str:
     """The relation that a scan reads: a table, one version of it, its changes, or an earlier step."""
     return f"{scan.table} {scan.version}" if scan.version else scan.table
@@ -68,6 +85,9 @@ class Engine(Protocol):
 
     def is_empty(self, frame: Frame, condition: str) -> bool:
         """Whether no row meets a condition."""
+
+    def exceeds(self, frame: Frame, most: int) -> bool:
+        """Whether a frame has more rows than these; no more of them than needed are computed."""
 
     def functions(self) -> set[str]:
         """The engine's own functions, in lower case."""
@@ -110,3 +130,6 @@ class Engine(Protocol):
 
     def output(self, frame: Frame) -> Any:
         """The frame as users of the engine know it."""
+
+    def close(self) -> None:
+        """The engine is needed no more."""

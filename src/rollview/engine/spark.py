@@ -10,14 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rollview.compile.printing import print_plan
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
+from rollview.engine.sessions import SparkSource, source_of
 from rollview.errors import (
     ColumnNotFound,
+    Damaged,
     InternalError,
     Place,
     RollviewError,
@@ -27,9 +30,11 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
+from rollview.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
+from rollview.parse.stored_names import damaged
 from rollview.plan.nodes import MARK, SINGLE, Join, Node, Scan
 
 
@@ -79,9 +84,16 @@ def run_query(
     return sql_over(spark, template, **{slots[name]: frame for name, frame in relations.items()})
 
 
-def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str | StructType) -> DataFrame:
+def declared(spark: SparkSession, columns: str) -> StructType:
+    """The schema that a column list declares. Spark reads the list in the active session, so one has to be there."""
+    schema = StructType.fromDDL(columns)
+    assert isinstance(schema, StructType)
+    return schema
+
+
+def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
     """A frame of a few rows made by rollview itself."""
-    return spark.createDataFrame([tuple(row) for row in rows], schema)
+    return spark.createDataFrame([tuple(row) for row in rows], schema or StructType([]))
 
 
 #: What Spark says when it cannot broadcast rows: too many, or too large for the driver or for what it may be sent.
@@ -101,18 +113,63 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
     except PySparkException as error:
         if _is_too_large(str(error)):
             raise TooLargeToSend("Spark cannot send the rows of a join around", why=_sentence(error)) from error
-        raise translate(error, sql, names()) from error
+        raise damage_in(error) or translate(error, sql, names()) from error
     except Exception as error:
         java = getattr(error, "java_exception", None)  # of a session that is not Connect
         if java is None:
             raise
+        if found := damage_in(error):
+            raise found from error
         cause = _first_cause(java)
         kind = TooLargeToSend if _is_too_large(cause) else InternalError
         raise kind("Spark failed while it planned or ran a statement", why=cause) from error
 
 
+#: What Spark and Delta say of files that they cannot find or read: data files, and those of a log.
+_LOST_DATA = re.compile(
+    r"(?:FILE_NOT_EXIST\].*?reading file|DELTA_FILE_NOT_FOUND_DETAILED\] File|FileNotFoundException: File) "
+    r"(?P<folder>\S+)/(?P<file>[^/\s]+?)(?:\.\s|\s|$)"
+)
+_BAD_DATA = re.compile(r"(?P<folder>\S+)/(?P<file>[^/\s]+) is not a Parquet file")
+_BAD_LOG = re.compile(r"(?P<folder>[^\s`'\"]*)/_delta_log/(?P<file>[\w.-]*\w)")
+_LOG_TROUBLE = re.compile(
+    r"FAILED_READ_FILE|ChecksumException|DELTA_TRUNCATED_TRANSACTION_LOG|DELTA_LOG_FILE_NOT_FOUND|"
+    r"DELTA_STATE_RECOVER_ERROR|DELTA_VERSIONS_NOT_CONTIGUOUS|JsonParseException|MalformedInput"
+)
+
+
+def damage_in(error: BaseException, table: str | None = None) -> Damaged | None:
+    """What Spark's error says about missing or unreadable files of a table; None if it is about something else.
+
+    Without ``table``, the table is named for its folder."""
+    said = str(error)
+    if trouble := _LOG_TROUBLE.search(said):
+        if found := _BAD_LOG.search(said):
+            return damaged(table or _of_folder(found["folder"]), f"its log entry {found['file']} cannot be read")
+        if trouble[0].startswith("DELTA_"):
+            why = f"its log cannot be read: {trouble[0]}"
+            return Damaged("A table is damaged", why=why) if table is None else damaged(table, why)
+    if found := _LOST_DATA.search(said):
+        why = f"its data file {found['file']} is missing in {found['folder']}"
+        return damaged(table or _of_folder(found["folder"]), why)
+    if found := _BAD_DATA.search(said):
+        why = f"its data file {found['file']} in {found['folder']} is not a Parquet file"
+        return damaged(table or _of_folder(found["folder"]), why)
+    return None
+
+
+def _of_folder(path: str) -> str:
+    """The table whose file lies in a folder: its name, but for the folders of its partitions and of its change feed."""
+    parts = [part for part in path.split("/") if part and "=" not in part and part != "_change_data"]
+    return re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), parts[-1].encode()).decode(errors="replace")
+
+
 def _is_too_large(said: str) -> bool:
     return any(text in said for text in _TOO_LARGE)
+
+
+#: How the columns begin that rollview adds to a table's own where it edits one.
+_OWN = "__rv_"
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
@@ -127,12 +184,14 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
             f"There is no table or view named {shown}",
             where=place or Place.find(sql, name),
             todo=nearest(name, names) or _listing(names),
+            name=shown,
         )
     if condition.startswith("UNRESOLVED_COLUMN"):
         shown = parameters.get("objectName", "")
         name = ".".join(parse_name(shown))
         offers = parameters.get("proposal", "")
         columns = [parse_name(offer.strip())[-1] for offer in offers.split(",")] if offers else []
+        columns = [column for column in columns if not column.startswith(_OWN)]
         hint = nearest(name.split(".")[-1], columns)
         return ColumnNotFound(
             f"There is no column named {shown}",
@@ -218,8 +277,17 @@ class SparkEngine:
     exact = True
     parallel = True
 
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession | SparkSource) -> None:
+        self.source = source_of(spark)
+        silence(*map(PySparkLogger.getLogger, ("SQLQueryContextLogger", "DataFrameQueryContextLogger")))
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; a local one is made when it is first asked for."""
+        return self.source.spark
+
+    def close(self) -> None:
+        self.source.close()
 
     def select(self, plan: Node, frames: Mapping[str, DataFrame], labels: Sequence[str] | None = None) -> DataFrame:
         slots: dict[str, str] = {}
@@ -252,6 +320,9 @@ class SparkEngine:
     def is_empty(self, frame: DataFrame, condition: str) -> bool:
         return frame.where(condition).isEmpty()
 
+    def exceeds(self, frame: DataFrame, most: int) -> bool:
+        return frame.selectExpr("1").limit(most + 1).count() > most
+
     def functions(self) -> set[str]:
         return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
@@ -281,9 +352,7 @@ class SparkEngine:
         return Kept(stored, stored.count())
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
-        schema = StructType.fromDDL(", ".join(f"{quote(name)} {kind}" for name, kind in columns))
-        assert isinstance(schema, StructType)
-        return self._local(rows, schema)
+        return self._local(rows, declared(self.spark, ", ".join(f"{quote(name)} {kind}" for name, kind in columns)))
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
         # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside

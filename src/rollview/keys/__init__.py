@@ -1,7 +1,8 @@
-"""What is known of the rows of a plan: what tells them apart, and which columns decide others."""
+"""What is known of a plan's rows: what tells them apart, which columns decide others, and what a query leaves open."""
 
+from rollview.keys.choices import Choice
+from rollview.keys.decided import Decided, decided
 from rollview.keys.facts import Facts, facts_of
 from rollview.keys.hidden import Keyed, with_key
-from rollview.keys.ties import without_ties
 
-__all__ = ["Facts", "Keyed", "facts_of", "with_key", "without_ties"]
+__all__ = ["Choice", "Decided", "Facts", "Keyed", "decided", "facts_of", "with_key"]

@@ -109,7 +109,7 @@ def facts_of(node: Node) -> Facts:
 
 
 def _scan(node: Scan) -> Facts:
-    return Facts(frozenset(node.key) if node.key else None, frozenset(), frozenset(node.key))
+    return Facts(frozenset(node.key) if node.key else None, frozenset(), frozenset(node.not_null))
 
 
 def _values(node: Values) -> Facts:
@@ -158,11 +158,14 @@ def _project(node: Project) -> Facts:
     below = facts_of(node.input)
     new: dict[str, list[str]] = {}
     more: set[tuple[Names, str]] = set()
+    there: set[str] = set()
     for item in node.output:
         if isinstance(item.value, exp.Column):
             new.setdefault(item.value.name, []).append(item.column.name)
         elif not names_in(item.value):
             more.add((NONE, item.column.name))
+        if isinstance(item.value, exp.Literal):
+            there.add(item.column.name)
     for copies in new.values():
         more |= {(frozenset({a}), b) for a in copies for b in copies if a != b}
     first = {old: names[0] for old, names in new.items()}
@@ -179,7 +182,7 @@ def _project(node: Project) -> Facts:
         frozenset((frozenset(first[n] for n in given), first[decided]) for given, decided in facts.dependencies),
         frozenset(name for old in facts.not_null for name in new.get(old, ())),
     )
-    return mapped.with_(more)
+    return mapped.with_(more, there)
 
 
 def _rekeyed(facts: Facts, wanted: Names) -> Facts:
@@ -217,8 +220,18 @@ def _join(node: Join) -> Facts:
     if node.kind == RIGHT:
         return _outer(right, left, both, node.condition, node.left, types)
     assert node.kind == FULL
-    told = both is not None and bool((left.key or NONE) & left.not_null or (right.key or NONE) & right.not_null)
-    return Facts(both if told else None, _padded(left) | _padded(right))
+    return Facts(_of_both_sides(left, right), _padded(left) | _padded(right))
+
+
+def _of_both_sides(left: Facts, right: Facts) -> Names | None:
+    """The key of a full join: the keys of both sides, and a column that is NULL only where its side is not there."""
+    if left.key is None or right.key is None:
+        return None
+    both = left.key | right.key
+    telling = left.not_null | right.not_null
+    if telling & both:
+        return both
+    return both | {min(telling)} if telling else None
 
 
 def _multi_join(node: MultiJoin) -> Facts:
@@ -262,7 +275,8 @@ def _aggregate(node: Aggregate) -> Facts:
     keys = frozenset(item.column.name for item in node.keys)
     below = facts_of(node.input)
     kept = _rekeyed(below, keys)
-    return Facts(keys, kept.dependencies, kept.not_null)
+    counts = {item.column.name for item in node.aggregates if isinstance(item.value, exp.Count)}
+    return Facts(keys, kept.dependencies, kept.not_null | counts)
 
 
 def _distinct(node: Distinct) -> Facts:

@@ -2,33 +2,19 @@
 
 Before: ``project city`` over ``scan customers`` (key cust_id).
 After: ``project city, cust_id``, of which cust_id is hidden.
-Both branches of a UNION ALL carry their keys, each NULL in the other branch if their types differ, and a tag.
-Not through a DISTINCT, a group or a set operation: there one more column would change which rows there are.
+See ``carried``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rollview.keys.branches import tagged
+from rollview.keys.carried import carrying
+from rollview.keys.decided import decided
 from rollview.keys.facts import facts_of
-from rollview.keys.ties import without_ties
-from rollview.plan.expressions import ref
-from rollview.plan.nodes import (
-    Computed,
-    Filter,
-    Generate,
-    Join,
-    Limit,
-    MultiJoin,
-    Node,
-    Project,
-    UnionAll,
-    Window,
-    exactly,
-)
+from rollview.plan.nodes import Aggregate, Limit, Node, Project, Window, exactly
 
-#: More hidden columns than this cost more than a bag's count does.
+#: More hidden columns than this cost more than to compare whole rows.
 MOST = 6
 
 
@@ -42,41 +28,34 @@ class Keyed:
 
 
 def with_key(plan: Node) -> Keyed:
-    """The plan with its key, as far as a sane number of hidden columns allows."""
-    settled = without_ties(plan)
+    """A plan without open choices, with its key. Where rows are not computed from several others, not with any number
+    of hidden columns: whole rows can be compared as well."""
+    if (several := _with_count(plan, 1, 2)) is not plan:  # beside the row that is shown, others are stored
+        keyed = with_key(several)
+        return replace(keyed, plan=_with_count(keyed.plan, 2, 1))
     if (key := facts_of(plan).key) is not None:
-        return Keyed(settled, _in_order(plan, key))
-    carrying = without_ties(_carrying(plan))
-    key = facts_of(carrying).key
+        return Keyed(plan, _in_order(plan, key))
+    carried = decided(carrying(plan)).plan
+    key = facts_of(carried).key
     if key is None:
-        return Keyed(settled, None)
+        return Keyed(plan, None)
     hidden = tuple(sorted(key - plan.names))
-    if len(hidden) > MOST:
-        return Keyed(settled, None)
-    wanted = [column for column in carrying.columns if column.name in plan.names or column.name in hidden]
+    if len(hidden) > MOST and not any(isinstance(node, Aggregate | Window) for node in plan.walk()):
+        return Keyed(plan, None)
+    wanted = [column for column in carried.columns if column.name in plan.names or column.name in hidden]
     order = {column.name: i for i, column in enumerate(plan.columns)}
     wanted.sort(key=lambda column: order.get(column.name, len(order)))
-    exact = exactly(carrying, wanted)
+    exact = exactly(carried, wanted)
     return Keyed(exact, _in_order(exact, key), hidden)
+
+
+def _with_count(plan: Node, old: int, new: int) -> Node:
+    """A plan that ends in a LIMIT, with another count."""
+    if isinstance(plan, Project):
+        below = _with_count(plan.input, old, new)
+        return plan if below is plan.input else replace(plan, input=below)
+    return replace(plan, count=new) if isinstance(plan, Limit) and plan.count == old else plan
 
 
 def _in_order(plan: Node, key: frozenset[str]) -> tuple[str, ...]:
     return tuple(column.name for column in plan.columns if column.name in key)
-
-
-def _carrying(node: Node) -> Node:
-    """The plan whose projections pass on the keys of their inputs."""
-    if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
-        below = [_carrying(child) for child in node.inputs]
-        if isinstance(node, Join) and node.kind in ("semi", "anti", "mark", "single"):
-            below = [below[0], node.right]
-        return node.with_inputs(below)
-    if isinstance(node, Project):
-        below = [_carrying(node.input)]
-        passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
-        key = facts_of(below[0]).key or frozenset()
-        extra = [c for c in below[0].columns if c.name in key and c.name not in passed and c.name not in node.names]
-        return Project(below[0], node.output + tuple(Computed(column, ref(column.name)) for column in extra))
-    if type(node) is UnionAll:
-        return tagged(node, _carrying(node.left), _carrying(node.right)) or node
-    return node

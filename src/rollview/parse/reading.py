@@ -6,6 +6,7 @@ the library thinks, it is settled here, so that no later step has to ask.
 
 from __future__ import annotations
 
+import logging
 from itertools import pairwise
 
 from sqlglot import TokenType, exp
@@ -13,11 +14,15 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
+from rollview.logs import silence
+
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
 
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 _GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}
+
+silence(logging.getLogger("sqlglot"))
 
 _SPARK = Dialect.get_or_raise("spark")
 

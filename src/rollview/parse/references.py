@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
 from sqlglot.optimizer.scope import traverse_scope
 
 from rollview.errors import Place, SqlSyntaxError, Unsupported
+from rollview.parse.mistakes import readable
 from rollview.parse.names import Name, quote
 from rollview.parse.reading import is_generator, read
 
@@ -30,10 +30,8 @@ class Reference:
 
 def parse_query(sql: str) -> exp.Query:
     """The tree of a query in Spark's dialect; an error underlines what cannot be read."""
-    try:
+    with readable(sql, "This query cannot be read"):
         trees = read(sql)
-    except ParseError as error:
-        raise _syntax_error(sql, error) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise SqlSyntaxError(
             "A materialized view is defined by one query",
@@ -43,19 +41,6 @@ def parse_query(sql: str) -> exp.Query:
     return trees[0]
 
 
-def _syntax_error(sql: str, error: ParseError) -> SqlSyntaxError:
-    place = Place(sql, 0, len(sql))
-    why = str(error).split("\n")[0]
-    if error.errors:
-        first = error.errors[0]
-        line, col, highlight = first.get("line") or 1, first.get("col") or 1, first.get("highlight") or ""
-        begin = sum(len(text) + 1 for text in sql.split("\n")[: line - 1])
-        stop = min(begin + col, len(sql))
-        place = Place(sql, max(0, stop - max(1, len(highlight))), stop)
-        why = str(first.get("description") or why)
-    return SqlSyntaxError("This query cannot be read", where=place, why=why)
-
-
 def references(sql: str) -> tuple[Reference, ...]:
     """Every table that the query names, in the order of the text; names of CTEs are not among them."""
     tree = parse_query(sql)
@@ -63,10 +48,11 @@ def references(sql: str) -> tuple[Reference, ...]:
         if isinstance(table.this, exp.Identifier):
             table.this.set("this", table.this.name.lower())
     tables: dict[int, exp.Table] = {}
-    for scope in traverse_scope(tree):
-        for source in scope.tables:
-            if source.args.get("db") or source.name not in scope.cte_sources:
-                tables[id(source)] = source
+    with readable(sql, "This query cannot be read"):
+        for scope in traverse_scope(tree):
+            for source in scope.tables:
+                if source.args.get("db") or source.name not in scope.cte_sources:
+                    tables[id(source)] = source
     found = [_reference(sql, table) for table in tables.values() if not _makes_its_rows(table)]
     return tuple(sorted(found, key=lambda ref: ref.start))
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from sqlglot import TokenType
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import TokenError
 
 from rollview.errors import Place, SqlSyntaxError
+from rollview.parse.mistakes import readable
 
 _STRINGS = {kind for kind in TokenType if kind.name.endswith("STRING")}
 
@@ -58,12 +58,8 @@ class SqlTokens:
 
     @staticmethod
     def of(sql: str) -> SqlTokens:
-        try:
+        with readable(sql):
             found = _Tokenizer(dialect="spark").tokenize(sql)
-        except TokenError as error:
-            raise SqlSyntaxError(
-                "This text cannot be read as SQL", where=Place(sql, 0, len(sql)), why=str(error).split("\n")[0]
-            ) from error
         words: list[Word] = []
         for token in found:
             whole = Word(token.text, token.start, token.end + 1, token.token_type)
@@ -80,6 +76,13 @@ class SqlTokens:
         """Everything in the text that could be a name, in lower case."""
         quoted = {token.text.replace("``", "`").lower() for token in self.tokens if token.quoted}
         return quoted | {word.lower() for word in re.findall(r"\w+", self.sql)}
+
+
+def pipe(sql: str) -> Place | None:
+    """The first ``|>`` in a text. The library that reads SQL takes the steps of a pipe for clauses of one SELECT, in
+    whatever order they stand."""
+    found = next((token for token in SqlTokens.of(sql).tokens if token.kind is TokenType.PIPE_GT), None)
+    return Place(sql, found.start, found.stop) if found else None
 
 
 def split_script(script: str) -> list[str]:
@@ -132,8 +135,9 @@ class Cursor:
         return True
 
     def expect(self, *words: str) -> None:
-        if not self.take(*words):
-            raise self.error(f"expected {' '.join(words)}")
+        for i, word in enumerate(words):
+            if not self.take(word):
+                raise self.error(f"expected {' '.join(words[i:])}")
 
     def error(self, what: str, todo: str = "") -> SqlSyntaxError:
         if self.done:

@@ -22,7 +22,7 @@ class Policy(str, Enum):
     def named(name: str) -> Policy:
         """The policy with this name, in any case."""
         for policy in Policy:
-            if policy.value == name.upper():
+            if policy.value == str(name).upper():
                 return policy
         raise UserError(f"There is no refresh policy {name}", todo=f"use {', '.join(p.value for p in Policy)}")
 

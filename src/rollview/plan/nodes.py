@@ -108,7 +108,8 @@ class Node:
 @dataclass(frozen=True)
 class Scan(Node):
     """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
-    the table's relations is read, where a plan reads more than one of them."""
+    the table's relations is read, where a plan reads more than one of them; ``not_null`` are columns that are known
+    never to be NULL."""
 
     title: ClassVar[str] = "scan"
     table: str
@@ -116,6 +117,7 @@ class Scan(Node):
     sources: tuple[str, ...]
     key: tuple[str, ...] = ()
     version: str = ""
+    not_null: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -458,6 +460,11 @@ def show(expr: Expr) -> str:
     for identifier in bare.find_all(exp.Identifier):
         if identifier.this.isidentifier():
             identifier.set("quoted", False)
+    for each in list(bare.find_all(exp.ArrayAgg)):  # Spark's printer has no order inside of it
+        if isinstance(each.this, exp.Order):
+            named = exp.Anonymous(this="COLLECT_LIST", expressions=[each.this])
+            bare = named if each is bare else bare
+            each.replace(named)
     return bare.sql(dialect="spark")
 
 

@@ -33,7 +33,7 @@ def renamed(part: Any, names: Mapping[str, str]) -> Any:
         changed = {}
         for field in fields(part):
             value = getattr(part, field.name)
-            if field.name == "key":
+            if field.name in ("key", "not_null"):
                 changed[field.name] = tuple(names[name] for name in value)
             elif not isinstance(value, str):
                 changed[field.name] = renamed(value, names)

@@ -33,7 +33,9 @@ class Choice:
 def choices(view: View, state: State | None) -> list[Choice]:
     """Every strategy, in the order of what it costs."""
     reason = "policy" if view.policy is Policy.FULL else view.always_full
-    unchanged = Choice(NO_OP, reason != "time_dependent", "while no column that the view uses has changed")
+    unchanged = Choice(
+        NO_OP, reason not in ("time_dependent", "not_versioned"), "while no column that the view uses has changed"
+    )
     if reason is not None or state is None:
         told = REASONS[reason or "not_compiled"]
         others = (APPEND, ROW_DELTA, AGGREGATE_MERGE, GROUP_RECOMPUTE, PARTITION_RECOMPUTE)

@@ -6,7 +6,9 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from rollview.compile.view import unknown_functions
+from sqlglot import exp
+
+from rollview.compile.view import refuse_random, unknown_functions
 from rollview.engine.protocol import Frame
 from rollview.errors import (
     BadName,
@@ -20,13 +22,16 @@ from rollview.errors import (
     nearest,
 )
 from rollview.parse.names import Name
-from rollview.parse.references import Reference, references
+from rollview.parse.references import Reference, parse_query, references
+from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.view_statements import CreateView, Policy
+from rollview.plan.building.scope import place
 from rollview.refresh.defining import base_of, defined, not_understood, publish, undefined, write_whole
+from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult
-from rollview.refresh.views import DEFINITION, STATE_PREFIX, Catalog, View
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, since
+from rollview.refresh.views import DEFINITION, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
 
@@ -35,13 +40,16 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     begin = time.monotonic()
     store = catalog.store
     name = store.canonical(statement.name)
-    old = _existing(catalog, statement, name)
+    damage = catalog.damage(name) if _is_taken(catalog, statement, name) and statement.or_replace else None
+    known = catalog.known(name) if damage is not None else None
+    old = catalog.get(name) if catalog.has(name) and damage is None else None
     if old is not None and statement.if_not_exists:
         versions = old.shown(catalog.reflected(old).vector)
-        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+        return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
+    refuse_random(statement.query, parse_query(statement.query))
     sources = _sources(catalog, statement.query)
     _check_functions(catalog, statement.query, trusted)
-    if old is not None:
+    if catalog.has(name):
         _check_no_cycle(catalog, name, set(sources.values()))
     bases = {table: base_of(catalog, table) for table in sorted(set(sources.values()))}
     view = undefined(
@@ -59,8 +67,9 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
-        if old is not None and _shape(old) != _shape(view) and (readers := catalog.readers(name)):
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
+        was = old or known
+        if was is not None and _shape(was) != _shape(view) and (readers := catalog.readers(name)):
             raise InUse(
                 f"{name} cannot be replaced by a view with other columns",
                 why=f"{', '.join(readers)} read it",
@@ -68,43 +77,56 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
             )
         before = catalog.reflected(old) if old is not None else None
         with catalog.engine.settings(view.settings):
-            view, commit = _written(catalog, view, rows, vector, before.sequence + 1 if before else 1, old)
-    if old is not None:
-        drop_helpers(catalog, old.helpers)
+            sequence = before.sequence + 1 if before else 1
+            view, commit = written(catalog, view, rows, vector, sequence, old, over=damage is not None)
+    if was is not None:
+        drop_helpers(catalog, was.helpers)
     publish(catalog, view)
     return RefreshResult(
         name,
         FULL,
-        "created" if old is None else "replaced",
+        "replaced" if old or damage else "created",
         old.shown(before.vector) if old and before else {},
         view.shown(vector),
         size(catalog, vector),
         commit.rows or 0,
-        time.monotonic() - begin,
+        since(begin),
+        Freshness(catalog).stale(view),
     )
 
 
-def _written(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+def written(
+    catalog: Catalog,
+    view: View,
+    rows: Frame,
+    vector: Mapping[str, Identity],
+    sequence: int,
+    old: View | None,
+    *,
+    over: bool = False,
+    again: bool = False,
 ) -> tuple[View, Commit]:
-    """Makes the view's helpers and writes it; if it cannot be written, they are gone, too."""
+    """Makes the view's helpers and writes it; if it cannot be written, they are gone, too. ``over`` as in
+    ``write_whole``; ``again`` says that the view had its policy before."""
     view, rows, at = with_helpers(catalog, view, rows, vector)
     try:
-        _check_policy(view)
-        commit = write_whole(catalog, view, rows, at, sequence, old)
+        if not again:
+            _check_policy(view)
+        commit = write_whole(catalog, view, rows, at, sequence, old, over=over)
         if commit is None:
             raise Conflict(
                 f"{view.name} was refreshed or replaced by another session meanwhile", todo="repeat the statement"
             )
     except BaseException:
-        if not catalog.has(view.name) or catalog.get(view.name).helpers != view.helpers:
+        there = catalog.known(view.name) if catalog.has(view.name) else None
+        if there is None or there.helpers != view.helpers:
             drop_helpers(catalog, view.helpers)
         raise
     return view, commit
 
 
-def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None:
-    """The view that is there under this name. Raises an error if the statement may not have the name."""
+def _is_taken(catalog: Catalog, statement: CreateView, name: str) -> bool:
+    """Whether a view is there under this name. Raises an error if the statement may not have the name."""
     if statement.name[-1].lower().startswith(STATE_PREFIX):
         raise BadName(f"{name} cannot be a view's name", why=f"names that begin with {STATE_PREFIX} belong to rollview")
     if catalog.has(name):
@@ -113,10 +135,10 @@ def _existing(catalog: Catalog, statement: CreateView, name: str) -> View | None
                 f"There is a materialized view named {name} already",
                 todo="choose another name, or use CREATE OR REPLACE MATERIALIZED VIEW",
             )
-        return catalog.get(name)
+        return True
     if catalog.store.exists(name):
         raise NameTaken(f"{name} is the name of a table", todo="choose another name for the view")
-    return None
+    return False
 
 
 def _check_policy(view: View) -> None:
@@ -221,12 +243,25 @@ def _check_no_cycle(catalog: Catalog, name: str, tables: Collection[str]) -> Non
 
 def _check_output(query: str, columns: Sequence[tuple[str, str]]) -> None:
     seen: set[str] = set()
-    for column, _ in columns:
+    for i, (column, _) in enumerate(columns):
         if column.casefold() in seen:
             raise SqlError(
                 f"Two columns of the view are named {column}",
-                where=Place.find(query, column),
+                where=_again(query, column, i, len(columns)),
                 why="names are compared without regard to case",
                 todo="give one of them another name: … AS other_name",
             )
         seen.add(column.casefold())
+
+
+def _again(query: str, label: str, position: int, count: int) -> Place | None:
+    """Where the view's own SELECT has a column whose name is taken: the item at its position, or, if stars stand for
+    several columns, another item of that name or the last star."""
+    tree = parse_query(query).unnest()
+    while isinstance(tree, exp.SetOperation):
+        tree = tree.this.unnest()
+    items = tree.expressions if isinstance(tree, exp.Select) else []
+    stars = [item for item in items if item.is_star]
+    named = [item for item in items if item.output_name.casefold() == label.casefold()]
+    found = [items[position]] if not stars and len(items) == count else named[1:] or stars[-1:]
+    return place(query, found[0]) if found else None

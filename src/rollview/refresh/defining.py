@@ -16,6 +16,7 @@ from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
+from rollview.keys import Choice, facts_of
 from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
@@ -64,16 +65,11 @@ def base_of(catalog: Catalog, table: str) -> BaseTable:
     """What a table or view looks like now."""
     columns = tuple(columns_of(catalog, table))
     names = {name.casefold() for name, _ in columns}
-    key = key_of(catalog, table)
+    if catalog.has(table):  # the key of a view's rows, if it can be seen; it may be NULL
+        view = catalog.get(table)
+        return BaseTable(table, columns, view.key, view.not_null)
+    key = catalog.store.key(table)
     return BaseTable(table, columns, key if {name.casefold() for name in key} <= names else ())
-
-
-def key_of(catalog: Catalog, table: str) -> tuple[str, ...]:
-    """The declared key of a table; of a view, the key of its rows if it can be seen."""
-    if not catalog.has(table):
-        return catalog.store.key(table)
-    view = catalog.get(table)
-    return view.key
 
 
 @dataclass(frozen=True)
@@ -150,6 +146,8 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
     view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
     catalog.store.check_types(view.title, frame)
     compiled, reason = compiled_plan(view)
+    if any(identity.version is None for identity in vector.values()):
+        reason = "not_versioned"
     if compiled is not None:
         view = replace(view, settings={**view.settings, **engine.planning_settings(compiled.keyed.plan)})
         made = _with_state(catalog, view, compiled, vector)
@@ -159,10 +157,12 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             state, rows, types = made
             layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
             reason = reason or _not_maintained(catalog, view, state, rows, types[-1], vector)
-            key = visible_key(compiled)
-            return replace(view, layout=layout, key=key, always_full=reason, fingerprint=compiled.fingerprint), rows
+            view = replace(view, key=visible_key(compiled), not_null=never_null(compiled))
+            return replace(view, layout=layout, always_full=reason, fingerprint=compiled.fingerprint), rows
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
+    if (chosen := with_choices_made(catalog, view, vector)) is not None:
+        frame = chosen[0]
     names = [f"c{i}" for i in range(len(view.columns))]
     picked = ", ".join(
         f"{engine.quoted(n)} AS {engine.quoted(c.name)}" for n, c in zip(names, view.columns, strict=True)
@@ -181,12 +181,38 @@ def _holds(catalog: Catalog, view: View, rows: Frame) -> bool:
     return True
 
 
+def with_choices_made(
+    catalog: Catalog, view: View, vector: Mapping[str, Identity]
+) -> tuple[Frame, tuple[Choice, ...]] | None:
+    """The query's rows at a vector with the choices that it leaves open made as the view makes them, and these choices;
+    None if it leaves none open, or has no plan. Nothing that is stored of the view or its helpers is read."""
+    compiled, _ = compiled_plan(replace(view, helpers=()))
+    if compiled is None or not compiled.choices:
+        return None
+    engine = catalog.engine
+    frames = {table: base_rows(catalog, view.bases[table], vector[table].version) for table in view.tables}
+    try:
+        rows = engine.select(compiled.plan, frames, [column.name for column in view.columns])
+        kinds = [kind for _, kind in engine.columns(rows)]
+    except Exception:  # as in _with_state: the engine does not take the compiled query
+        return None
+    if engine.exact and kinds != [column.type for column in view.columns]:
+        return None
+    return rows, compiled.choices
+
+
 def visible_key(compiled: CompiledView) -> tuple[str, ...]:
     """The columns that tell a view's rows apart, if they can be seen."""
     keyed = compiled.keyed
     if not keyed.key or set(keyed.key) & set(keyed.hidden):
         return ()
     return tuple(column.label for column in keyed.plan.columns if column.name in keyed.key)
+
+
+def never_null(compiled: CompiledView) -> tuple[str, ...]:
+    """The visible columns that are known never to be NULL."""
+    told = facts_of(compiled.plan).not_null
+    return tuple(column.label for column in compiled.plan.columns if column.name in told)
 
 
 def _with_state(
@@ -266,14 +292,24 @@ def _compared(catalog: Catalog, view: View, state: State, rows: Frame, vector: M
 
 
 def write_whole(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], sequence: int, old: View | None
+    catalog: Catalog,
+    view: View,
+    rows: Frame,
+    vector: Mapping[str, Identity],
+    sequence: int,
+    old: View | None,
+    *,
+    over: bool = False,
 ) -> Commit | None:
-    """Puts rows, vector and a new definition into one commit; None if another session's came first."""
+    """Puts rows, vector and a new definition into one commit; None if another session's came first. ``over``: in the
+    place of a view that is damaged."""
     stamp = Stamp(stamp_metadata(vector, sequence, FULL, uuid.uuid4().hex), view.id, sequence)
     properties = {DEFINITION: view.to_json()}
     state = catalog.state(view.name)
     with catalog.engine.errors(view.query):
-        if old is None:
+        if over:
+            commit = catalog.store.recreate(state, rows, properties=properties, stamp=stamp)
+        elif old is None:
             commit = catalog.store.create(state, rows, properties=properties, stamp=stamp)
         elif view == old:
             commit = catalog.store.replace(state, rows, stamp=stamp)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from rollview.compile.script import refresh_script, show_script
 from rollview.compile.view import TIME_DEPENDENT
-from rollview.parse.view_statements import Policy
+from rollview.errors import SchemaChanged
 from rollview.refresh.choosing import choices
 from rollview.refresh.defining import compiled_view, not_understood
-from rollview.refresh.results import NO_OP, REASONS
-from rollview.refresh.running import status
+from rollview.refresh.relations import newest
+from rollview.refresh.results import NO_OP, REASONS, are_behind
+from rollview.refresh.running import status, why_full
 from rollview.refresh.views import Catalog, View
 
 
@@ -22,10 +23,15 @@ def explain_view(catalog: Catalog, name: str) -> str:
     width = max(len(column.name) for column in view.columns)
     lines += [f"    {column.name:<{width}}  {column.type}" for column in view.columns]
     lines.append("  reads")
+    if now.damage is not None:
+        lines.append(f"    damaged: {now.damage}")
     for table, version in sorted(now.vector.items()):
+        if version is None:
+            lines.append(f"    {table}, which has no versions: nothing tells whether it has changed")
+            continue
         behind = now.behind.get(table, 0)
         news = "gone or made anew" if behind is None else f"{behind} commits behind" if behind else "up to date"
-        key = () if catalog.has(table) or not catalog.store.exists(table) else catalog.store.key(table)
+        key = () if catalog.has(table) else view.bases[table].key
         keyed = f", key ({', '.join(key)})" if key else ""
         lines.append(f"    {table} at version {version}: {news}{keyed}")
     lines.append("  query")
@@ -42,15 +48,25 @@ def explain_view(catalog: Catalog, name: str) -> str:
     for choice in choices(view, compiled_view(catalog, view).state):
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
-    if now.fresh and view.always_full != TIME_DEPENDENT:
+    if not now.behind and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:
-        reason = "policy" if view.policy is Policy.FULL else view.always_full
-        if reason is None:
-            lines.append("    incremental: the changes since are carried through the steps above")
-        else:
-            lines.append(f"    full, because {reason}: {REASONS[reason]}")
+        lines.append(f"    {_next(catalog, view)}")
+    if now.stale:
+        lines.append(f"    {are_behind(now.stale)}: refresh with upstream views, or all views")
     return "\n".join(lines)
+
+
+def _next(catalog: Catalog, view: View) -> str:
+    """What a refresh would do, by the rules of a refresh."""
+    try:
+        target = newest(catalog, view, {})
+    except SchemaChanged as error:
+        return f"not possible: {error.what}"
+    reason = why_full(catalog, view, catalog.reflected(view), target, False)
+    if reason is None:
+        return "incremental: the changes since are carried through the steps above"
+    return f"full, because {reason}: {REASONS[reason]}"
 
 
 def _compiled(catalog: Catalog, view: View) -> list[str]:
@@ -67,6 +83,8 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         "  plan",
         *(f"    {line}" for line in compiled.shown().splitlines()),
         f"  key\n    {told}{hidden}",
+        *(["  choices that the query leaves open"] if compiled.choices else []),
+        *(f"    {choice}" for choice in compiled.choices),
         "  compiled",
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]

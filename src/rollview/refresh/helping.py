@@ -20,12 +20,13 @@ from rollview.delta.inexact import makes_inexact, of_a_bag
 from rollview.delta.partials import RECOMPUTE
 from rollview.engine.protocol import Frame
 from rollview.parse.names import Name
+from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, view_of
 from rollview.parse.view_statements import Policy
 from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, Scan, Window
 from rollview.refresh.defining import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
 from rollview.refresh.relations import base_rows, query_at
 from rollview.refresh.results import INEXACT
-from rollview.refresh.views import DEFINITION, HELPER_PREFIX, Catalog, Helper, View
+from rollview.refresh.views import DEFINITION, Catalog, Helper, View
 from rollview.store.protocol import Identity
 
 #: A table of fewer rows is read again as fast as a helper is written.
@@ -144,9 +145,7 @@ def _made(
     return None
 
 
-def _is_inexact(
-    catalog: Catalog, view: View, node: Node, at: Mapping[str, Identity], kinds: Mapping[str, str]
-) -> bool:
+def _is_inexact(catalog: Catalog, view: View, node: Node, at: Mapping[str, Identity], kinds: Mapping[str, str]) -> bool:
     """Whether a part of the query makes values that are not the same when computed again; its operator is at the top,
     or below what gives it a key."""
     while isinstance(node, Project):
@@ -186,8 +185,9 @@ def _follows(state: State) -> bool:
 
 
 def without_lost(catalog: Catalog, view: View) -> View:
-    """The view as it is; without helpers if one is no more: then it is stored in another way, and recomputed."""
-    if all(catalog.has(helper.name) for helper in view.helpers):
+    """The view as it is; without helpers if one is no more or damaged: then it is stored in another way, and
+    recomputed."""
+    if all(catalog.has(helper.name) and catalog.damage(helper.name) is None for helper in view.helpers):
         return view
     bases = {table: view.bases[table] for table in view.tables}
     alone = replace(view, helpers=(), bases=bases)
@@ -196,9 +196,16 @@ def without_lost(catalog: Catalog, view: View) -> View:
     return alone
 
 
-def drop_helpers(catalog: Catalog, helpers: list[Helper] | tuple[Helper, ...]) -> None:
+def drop_helpers(catalog: Catalog, helpers: Sequence[Helper]) -> None:
     for helper in helpers:
         if catalog.has(helper.name):
-            below = catalog.get(helper.name).helpers
+            known = catalog.known(helper.name)
             catalog.store.drop(catalog.state(helper.name))
-            drop_helpers(catalog, below)
+            drop_helpers(catalog, known.helpers if known is not None else ())
+
+
+def helpers_of(catalog: Catalog, name: str) -> list[Helper]:
+    """The helpers of a view whose definition is lost, and theirs, by their names."""
+    states = (table for table in catalog.store.tables() if view_of(table) == name and table != catalog.state(name))
+    helpers = (catalog.store.owner(table, STATE_PREFIX) for table in states)
+    return [Helper("", helper, ()) for helper in helpers if helper is not None]

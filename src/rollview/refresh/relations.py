@@ -23,7 +23,10 @@ def rows_of(catalog: Catalog, table: str, version: int | None = None) -> Frame:
     """The rows of a table, or the visible rows of a view; the newest, or of a version."""
     if not catalog.has(table):
         return catalog.store.read(table, version)
-    state = catalog.store.read(catalog.state(table), version)
+    try:
+        state = catalog.store.read(catalog.state(table), version)
+    except VersionGone as error:
+        raise VersionGone(f"Version {version} of {table} is no longer there", why=error.why, todo=error.todo) from error
     return catalog.engine.over_state(state, catalog.get(table).layout.show)
 
 

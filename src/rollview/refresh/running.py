@@ -6,24 +6,23 @@ vector → changes → Δ-script → one write            or, where that cannot 
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each, refresh_script
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
 from rollview.errors import (
-    ColumnNotFound,
     Conflict,
+    Damaged,
     InternalError,
     InUse,
     NotIncremental,
     SchemaChanged,
-    SqlError,
-    TableNotFound,
     TooLargeToSend,
     VersionGone,
 )
@@ -31,11 +30,14 @@ from rollview.parse.names import quote
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
-from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, write_whole
-from rollview.refresh.helping import drop_helpers, with_new_helpers, without_lost
+from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, not_understood, write_whole
+from rollview.refresh.freshness import Freshness
+from rollview.refresh.helping import drop_helpers, helpers_of, with_new_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
-from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, ViewStatus
-from rollview.refresh.steps import Running
+from rollview.refresh.repair import repaired
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, ViewStatus, since
+from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
+from rollview.refresh.steps import ALWAYS_FOLLOWED, Running, TooManyRows
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
 from rollview.store.protocol import Identity, Stamp
 
@@ -44,9 +46,6 @@ _TRIES = 5
 #: Up to so many changed rows of a table are read in this process.
 _FEW = 1_000_000
 
-#: Up to so many changed rows are followed, whatever part of the tables they are.
-_NEVER_TOO_MUCH = 100_000
-
 #: To follow a changed row takes about as long as so many rows of a recomputation: new rows are just written, groups are
 #: few, and other rows have to be found first. See docs/benchmarks.md.
 _COSTS = {APPEND: 1, AGGREGATE_MERGE: 10}
@@ -54,34 +53,53 @@ _MOST_COSTLY = 25
 
 
 def refresh_view(
-    catalog: Catalog, name: str, *, full: bool = False, fixed: Mapping[str, Identity] | None = None
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    fixed: Mapping[str, Identity] | None = None,
+    freshness: Freshness | None = None,
 ) -> RefreshResult:
-    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``."""
+    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``. ``freshness`` is what is
+    known already of the views upstream. Raises Damaged if the view's definition or vector cannot be read, unless it is
+    refreshed in ``full``: then it is stored again."""
     begin = time.monotonic()
+    freshness = freshness or Freshness(catalog, fixed)
+    if full and catalog.has(name) and (damage := catalog.damage(name)) is not None:
+        return repaired(catalog, name, damage, fixed or {})
     for _ in range(_TRIES):
         view = without_lost(catalog, catalog.get(name))
         before = catalog.reflected(view)
         helped: list[RefreshResult] = []
-        target = _target(catalog, view, before, fixed or {}, full, helped)
+        target = _target(catalog, view, before, fixed or {}, full, helped, freshness)
         if target is None:  # then it is not the first to go there
             fixed = None
             continue
-        if before.vector == target and not full and view.always_full != TIME_DEPENDENT:
+        lost = catalog.store.damage(catalog.state(name)) is not None
+        if before.vector == target and not full and not lost and not _may_differ(view, target):
             versions = view.shown(before.vector)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, time.monotonic() - begin)
+            stale = freshness.stale(view)
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin), stale)
         with catalog.engine.settings(view.settings):
-            done = _refreshed(catalog, view, before, target, full)
+            done = _refreshed(catalog, view, before, target, full, lost)
         if done is not None:
             was, now = view.shown(before.vector), view.shown(target)
-            seconds = time.monotonic() - begin
             read = done.read + sum(result.rows_read for result in helped)
             written = done.written + sum(result.rows_written for result in helped)
             strategy, reason = _strategy_of_all(done, helped)
-            return RefreshResult(name, strategy, reason, was, now, read, written, seconds)
+            stale = freshness.stale(view)
+            part = not_understood(view) if reason == "not_compiled" else None
+            what = part.what if part else ""
+            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale, what)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
     )
+
+
+def _may_differ(view: View, vector: Mapping[str, Identity]) -> bool:
+    """Whether the query may return other rows at one and the same vector."""
+    return view.always_full == TIME_DEPENDENT or any(identity.version is None for identity in vector.values())
 
 
 def _strategy_of_all(done: _Done, helped: Sequence[RefreshResult]) -> tuple[str, str | None]:
@@ -99,16 +117,17 @@ def _target(
     fixed: Mapping[str, Identity],
     full: bool,
     helped: list[RefreshResult],
+    freshness: Freshness,
 ) -> dict[str, Identity] | None:
     """Where a refresh goes, with the helpers brought there; None if another session has brought one further. What was
     done to the helpers is added to ``helped``. A view does not go back: what it shows already is not fixed any more.
     """
     target = newest(catalog, view, fixed)
     for table, shown in before.vector.items():
-        if table in target and target[table].table_id == shown.table_id and target[table].version < shown.version:
+        if table in target and target[table].table_id == shown.table_id and _is_later(shown, target[table]):
             target[table] = shown
     for helper in view.helpers:
-        helped.append(refresh_view(catalog, helper.name, full=full, fixed=target))
+        helped.append(refresh_view(catalog, helper.name, full=full, fixed=target, freshness=freshness))
     for helper in view.helpers:  # some of them read others
         reached = catalog.identity(helper.name)
         vector = catalog.reflected(catalog.get(helper.name)).vector
@@ -116,6 +135,10 @@ def _target(
             return None
         target[helper.name] = reached
     return target
+
+
+def _is_later(one: Identity, other: Identity) -> bool:
+    return one.version is not None and other.version is not None and one.version > other.version
 
 
 class _TooMuch(Exception):
@@ -131,20 +154,22 @@ class _Done:
 
 
 def _refreshed(
-    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool
+    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool, lost: bool
 ) -> _Done | None:
-    """One attempt; None if another session's commit came first."""
-    reason = why_full(catalog, view, before, target, full)
+    """One attempt; None if another session's commit came first. ``lost``: stored rows of the view are missing."""
+    reason = why_full(catalog, view, before, target, full) or ("damaged" if lost else None)
     if reason is None:
         try:
             try:
                 return _followed(catalog, view, before, target)
             except TooLargeToSend:  # a few changed rows have very many partners
                 return _followed(catalog, view, before, target, sending=False)
-        except VersionGone:
+        except (VersionGone, Damaged):  # if the newest version of a table is damaged, recomputing says so
             reason = "history_gone"
         except _TooMuch:
             reason = "too_much_changed"
+        except TooManyRows:
+            reason = "too_many_rows_differ"
         except InternalError as error:
             raise InternalError(
                 f"{view.title} could not be refreshed incrementally; it is as it was",
@@ -166,11 +191,11 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         return "requested"
     if view.policy is Policy.FULL:
         return "policy"
+    if _replaced(before, target):
+        return "table_replaced"
     if view.always_full is not None:
         return view.always_full
-    if any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items()):
-        return "table_replaced"
-    if any(base_of(catalog, table).key != base.key for table, base in view.bases.items()):
+    if any(_key(base_of(catalog, table)) != _key(base) for table, base in view.bases.items()):
         return "key_changed"
     state = compiled_view(catalog, view).state
     if state is None or (state.columns, state.on, state.show) != (
@@ -182,19 +207,28 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
     return None if has_one_value_each(state) else "layout_changed"
 
 
+def _replaced(before: Reflected, target: Mapping[str, Identity]) -> bool:
+    """Whether a base table is another one than when the view was refreshed last."""
+    return any(t not in before.vector or before.vector[t].table_id != i.table_id for t, i in target.items())
+
+
+def _key(base: BaseTable) -> tuple[object, ...]:
+    return base.key, base.not_null
+
+
 def _recomputed(
     catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], reason: str
 ) -> _Done | None:
     """The whole query, over the tables as they look now."""
     old = view
-    anew = reason in ("table_replaced", "key_changed", "layout_changed")
+    anew = reason in ("key_changed", "layout_changed") or _replaced(before, target)
     if anew:
-        view = _over_tables_now(catalog, view)
-    with _schema_errors(view):
+        view = over_tables_now(catalog, view)
+    with schema_errors(view):
         frame = query_at(catalog, view, target)
         with catalog.engine.errors(view.query):
             columns = catalog.engine.columns(frame)
-    _check_same_columns(view, columns)
+    check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
     if anew and view.always_full == INEXACT:
         view, rows, target = with_new_helpers(catalog, view, target)
@@ -202,17 +236,6 @@ def _recomputed(
     lost, kept = (view, old) if commit is None else (old, view)
     drop_helpers(catalog, [helper for helper in lost.helpers if helper not in kept.helpers])
     return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)
-
-
-def _over_tables_now(catalog: Catalog, view: View) -> View:
-    """The view over tables that were made anew: of the columns that it knew those that are there, and the keys."""
-    bases = {}
-    for table, base in view.bases.items():
-        now = base_of(catalog, table)
-        kinds = {name.casefold(): kind for name, kind in now.columns}
-        there = tuple((name, kinds[name.casefold()]) for name, _ in base.columns if name.casefold() in kinds)
-        bases[table] = BaseTable(table, there, now.key)
-    return replace(view, bases=bases)
 
 
 def _followed(
@@ -227,15 +250,18 @@ def _followed(
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
         script = refresh_script(compiled.state, changes, growing) if changes else None
-        if script is not None and view.policy is Policy.AUTO and _too_much(read, script.strategy, catalog, target):
-            raise _TooMuch
+        most = None
+        if script is not None and view.policy is Policy.AUTO:
+            most = functools.cache(functools.partial(_most_followed, catalog, view, target, script.strategy))
+            if read > ALWAYS_FOLLOWED and read > most():
+                raise _TooMuch
         sequence = before.sequence + 1
         strategy = NO_OP if script is None else script.strategy
         stamp = Stamp(stamp_metadata(target, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
         state = catalog.state(view.name)
         with catalog.engine.errors(view.query):
             versions = {table: identity.version for table, identity in target.items()}
-            run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending)
+            run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending, most=most)
             rows = None if script is None else run.rows(script)
             if script is None or rows is None:  # the commit says how far the view has come
                 commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
@@ -253,9 +279,10 @@ def _followed(
         catalog.engine.forget(kept)
 
 
-def _too_much(changed: int, strategy: str, catalog: Catalog, target: Mapping[str, Identity]) -> bool:
-    cost = changed * _COSTS.get(strategy, _MOST_COSTLY)
-    return changed > _NEVER_TOO_MUCH and cost > size(catalog, target)
+def _most_followed(catalog: Catalog, view: View, target: Mapping[str, Identity], strategy: str) -> int:
+    """The most rows that cost less to follow than a recomputation, which reads the tables and writes the view."""
+    recomputed = size(catalog, target) + catalog.store.count(catalog.state(view.name))
+    return max(ALWAYS_FOLLOWED, recomputed // _COSTS.get(strategy, _MOST_COSTLY))
 
 
 def _changes(
@@ -274,7 +301,7 @@ def _changes(
         if table not in read:  # whole partitions of a window: no change goes on from there
             continue
         after, upto = before.vector[table].version, target[table].version
-        if after != upto:
+        if after is not None and upto is not None and after != upto:
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
             check_columns(catalog, base, used, upto)
             with _unreadable_feed(base):
@@ -309,73 +336,45 @@ def _only_adds(catalog: Catalog, change: Kept) -> bool:
     return catalog.engine.is_empty(change.frame, f"{WEIGHT.label} < 0")
 
 
-@contextlib.contextmanager
-def _schema_errors(view: View) -> Iterator[None]:
-    """A query that was right when the view was made and is not any more: a base table has changed its shape."""
-    try:
-        yield
-    except (SqlError, ColumnNotFound) as error:
-        raise SchemaChanged(
-            f"The query of {view.title} no longer fits its base tables: {error.what}",
-            where=None if view.owner else error.where,
-            why=error.why or "a base table was replaced by one with another schema; the view is as it was",
-            todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
-        ) from error
-
-
-def _check_same_columns(view: View, now: list[tuple[str, str]]) -> None:
-    was = [(column.name, column.type) for column in view.columns]
-    if now == was:
-        return
-    differing = [
-        f"{a[0]} was {a[1].upper()} and is {b[1].upper()}" if a[0] == b[0] else f"{a[0]} is now {b[0]}"
-        for a, b in zip(was, now, strict=False)
-        if a != b
-    ]
-    if len(now) != len(was):
-        differing.append(f"there were {len(was)} columns and there are {len(now)}")
-    raise SchemaChanged(
-        f"The columns of {view.title} would change: {'; '.join(differing)}",
-        why="a base table was replaced by one with another schema; the view is as it was",
-        todo="define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
-    )
-
-
 def drop_view(catalog: Catalog, name: str) -> None:
-    """Drops a view that no other view reads."""
-    view = catalog.get(name)
+    """Drops a view that no other view reads, damaged or not."""
+    view = catalog.known(name) if catalog.has(name) else catalog.get(name)
     if readers := catalog.readers(name):
         raise InUse(
             f"{name} cannot be dropped",
             why=f"{', '.join(readers)} read it",
             todo="drop these first: " + "; ".join(f"DROP MATERIALIZED VIEW {quote(r)}" for r in readers),
         )
+    helpers = helpers_of(catalog, name) if view is None else view.helpers
     catalog.store.unpublish_view(name)
     catalog.store.drop(catalog.state(name))
-    drop_helpers(catalog, view.helpers)
+    drop_helpers(catalog, helpers)
 
 
-def status(catalog: Catalog, view: View) -> ViewStatus:
-    """How fresh a view is."""
+def status_of(catalog: Catalog, name: str, freshness: Freshness) -> ViewStatus:
+    """How fresh a view is, or what is known of it if it is damaged."""
+    try:
+        return status(catalog, catalog.get(name), freshness)
+    except Damaged as error:
+        view = catalog.known(name)
+        policy, comment = (None, None) if view is None else (view.policy.value, view.comment)
+        return ViewStatus(name, policy, {}, {}, None, None, comment, damage=error.why)
+
+
+def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> ViewStatus:
+    """How fresh a view is. ``freshness`` is what is known already of the views upstream. Raises Damaged if the view's
+    vector cannot be read."""
+    freshness = freshness or Freshness(catalog)
     reflected = catalog.reflected(view)
-    behind: dict[str, int | None] = {}
-    for table in view.tables:
-        shown = reflected.vector[table]
-        try:
-            now = catalog.identity(table)
-        except TableNotFound:
-            behind[table] = None
-            continue
-        if now.table_id != shown.table_id:
-            behind[table] = None
-        elif now.version != shown.version:
-            behind[table] = now.version - shown.version
     return ViewStatus(
         view.name,
         view.policy.value,
         view.shown(reflected.vector),
-        behind,
+        freshness.behind(view, reflected.vector),
         reflected.time,
         reflected.strategy,
         view.comment,
+        freshness.stale(view),
+        freshness.unversioned(view, reflected.vector),
+        freshness.damage(view),
     )

@@ -5,16 +5,18 @@ plan of a step → terms over empty steps dropped → small sides named → valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from rollview.compile.script import STATE_VERSION, Script
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
+from rollview.delta.fan_out import before_consolidation, most_rows
 from rollview.delta.passes.drop_empty import drop_empty
 from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.passes.small_sides import small_sides
+from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.relations import base_rows
@@ -23,10 +25,18 @@ from rollview.refresh.views import Catalog, Vector, View
 #: A table of up to so many bytes is sent to where a join needs it; as much as Spark would send by itself.
 _SMALL_TABLE = 10_000_000
 
+#: Up to this many rows are followed, whatever part of the tables they are.
+ALWAYS_FOLLOWED = 100_000
+
+
+class TooManyRows(Exception):
+    """A delta has more rows than it is worth to compute."""
+
 
 class Running:
     """One run of a script. ``kept`` is what the engine has to forget afterwards; ``sending`` says whether the engine is
-    to broadcast results of joins."""
+    to broadcast results of joins. ``most`` says how many rows a delta may have, beyond the many that it
+    may have in any case; if it could have more, they are counted first, and TooManyRows is raised if it has."""
 
     def __init__(
         self,
@@ -38,12 +48,14 @@ class Running:
         kept: list[Kept],
         *,
         sending: bool = True,
+        most: Callable[[], int] | None = None,
     ) -> None:
-        self.catalog, self.view, self.kept, self.sending = catalog, view, kept, sending
+        self.catalog, self.view, self.kept, self.sending, self.most = catalog, view, kept, sending, most
         self._vectors = {OLD: before, NEW: after}
         self._changes = changes
         self._frames: dict[str, Frame] = {}
         self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": change.local for t, change in changes.items()}
+        self._rows = {f"{t} {CHANGE}": change.rows for t, change in changes.items()}
         self._empty: dict[str, Step] = {}
         self._values: dict[tuple[str, str], Sequence[object] | None] = {}
 
@@ -54,18 +66,39 @@ class Running:
         plan = self._fitted(script.rows)
         if plan is None:
             return None
+        self._check_size(before_consolidation(plan))
         self._provide(plan)
         return self.catalog.engine.select(plan, self._frames)
 
     def _take(self, step: Step) -> None:
         """Computes a step, unless it can have no rows."""
         name, plan = f"{step.name} {STEP}", self._fitted(step.plan)
+        if plan is not None and WEIGHT.name in plan.names:
+            self._check_size(before_consolidation(plan) or plan)
         done = None if plan is None else self.catalog.engine.keep(self._selected(plan))
         if done is not None:
             self.kept.append(done)
-            self._frames[name], self._local[name] = done.frame, done.local
+            self._frames[name], self._local[name], self._rows[name] = done.frame, done.local, done.rows
         if done is None or done.rows == 0:
             self._empty[name] = step
+
+    def _check_size(self, delta: Node | None) -> None:
+        """Raises TooManyRows if a delta has too many rows. Its rows are counted only if they could be too many."""
+        if delta is None or self.most is None:
+            return
+        possible = most_rows(delta, self._number, self._bounds)
+        if possible <= ALWAYS_FOLLOWED or possible <= self.most():
+            return
+        if self.catalog.engine.exceeds(self._selected(delta), self.most()):
+            raise TooManyRows
+
+    def _number(self, scan: Scan) -> int | None:
+        """The number of rows of a relation, if it is known without asking the engine."""
+        if scan.version not in self._vectors:
+            return 0 if relation_name(scan) in self._empty else self._rows.get(relation_name(scan))
+        table, version = self.catalog.stored(scan.table), self._vectors[scan.version][scan.table]
+        known = self.catalog.store.size(table, version) is not None
+        return self.catalog.store.count(table, version) if known else None
 
     def _selected(self, plan: Node) -> Frame:
         self._provide(plan)

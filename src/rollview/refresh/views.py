@@ -6,6 +6,7 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,24 +14,19 @@ from datetime import datetime
 from typing import Any
 
 from rollview.engine.protocol import Engine
-from rollview.errors import InternalError, ViewNotFound, nearest
+from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.parse.names import Name
+from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, damaged
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable
 from rollview.store.protocol import Identity, Store
-
-#: The name of a view's state table is the view's name after this.
-STATE_PREFIX = "__rollview__"
 
 DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
 RUN = "rollview.run"
 
-#: The name of a helper is the view's name after this and a number of its own.
-HELPER_PREFIX = "__rollview_helper_"
-
-#: One version for each base table of a view.
-Vector = dict[str, int]
+#: One version for each base table of a view; None for a table that has no versions.
+Vector = dict[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,8 @@ class Helper:
 @dataclass(frozen=True)
 class View:
     """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
-    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart;
+    like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart,
+    ``not_null`` those that are never NULL;
     ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
     view is, if it is one."""
@@ -91,6 +88,7 @@ class View:
     settings: Mapping[str, str] = field(default_factory=dict)
     helpers: tuple[Helper, ...] = ()
     owner: str | None = None
+    not_null: tuple[str, ...] = ()
 
     @property
     def tables(self) -> list[str]:
@@ -124,12 +122,15 @@ class View:
         fields["columns"] = tuple(Column(**column) for column in fields["columns"])
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
         fields["bases"] = {
-            table: BaseTable(base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]))
+            table: BaseTable(
+                base["name"], tuple(map(tuple, base["columns"])), tuple(base["key"]), _tuples(base.get("not_null"))
+            )
             for table, base in fields["bases"].items()
         }
         fields["helpers"] = tuple(Helper(**h | {"tables": tuple(h["tables"])}) for h in fields.get("helpers", ()))
         layout = {k: _tuples(v) for k, v in fields["layout"].items()}
-        return View(**fields | {"layout": Layout(**layout), "key": tuple(fields["key"])})
+        names = {name: tuple(fields.get(name, ())) for name in ("key", "not_null")}
+        return View(**fields | names | {"layout": Layout(**layout)})
 
 
 def _tuples(value: Any) -> Any:
@@ -153,6 +154,14 @@ def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str,
     """What a refresh writes into its commit; ``run`` tells it from any other refresh."""
     positions = {table: [identity.table_id, identity.version] for table, identity in vector.items()}
     return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
+
+
+def _defined(properties: Mapping[str, str]) -> View | None:
+    """The definition among the properties of a state table, if there is one that can be read."""
+    try:
+        return View.from_json(properties[DEFINITION])
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
 
 
 class Catalog:
@@ -184,22 +193,46 @@ class Catalog:
             if self.store.exists(view):
                 todo = f"{view} is a table, not a materialized view"
             raise ViewNotFound(f"There is no materialized view named {view}", todo=todo)
-        text = self.store.properties(self.state(view)).get(DEFINITION)
-        if text is None:
-            raise InternalError(
-                f"The state table {self.state(view)} carries no definition", todo=f"drop it and create {view} again"
+        found = _defined(self.store.properties(self.state(view)))
+        if found is None:
+            raise damaged(
+                self.state(view), f"its stored definition, the property {DEFINITION}, is gone or not readable"
             )
-        return View.from_json(text)
+        return found
+
+    def known(self, view: str) -> View | None:
+        """A view's definition; of a damaged view, the newest that can be read off what is left. None if none can."""
+        with contextlib.suppress(Damaged):
+            return self.get(view)
+        found = map(_defined, self.store.past_properties(self.state(view)))
+        return next((each for each in found if each is not None), None)
+
+    def damage(self, view: str) -> Damaged | None:
+        """Why a view's definition or vector cannot be read, if they cannot."""
+        try:
+            self.reflected(self.get(view))
+        except Damaged as error:
+            return error
+        return None
 
     def all(self) -> list[View]:
-        return [self.get(name) for name in self.names()]
+        """The views whose definitions can be read."""
+        found = []
+        for name in self.names():
+            with contextlib.suppress(Damaged):
+                found.append(self.get(name))
+        return found
 
     def reflected(self, view: View) -> Reflected:
-        commit = self.store.last_commit(self.state(view.name), having=VECTOR)
-        vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
-        return Reflected(
-            vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
-        )
+        state = self.state(view.name)
+        try:
+            commit = self.store.last_commit(state, having=VECTOR)
+            vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
+            return Reflected(
+                vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
+            )
+        except (VersionGone, KeyError, TypeError, AttributeError) as error:
+            raise damaged(state, "no entry of its log says which versions of its base tables it shows") from error
 
     def identity(self, table: str) -> Identity:
         """The newest version of a table or view."""
@@ -210,5 +243,6 @@ class Catalog:
         return self.state(table) if self.has(table) else table
 
     def readers(self, table: str) -> list[str]:
-        """The views that read a table or view."""
-        return [view.name for view in self.all() if table in view.tables]
+        """The views that read a table or view, damaged ones among them as far as they are known."""
+        views = map(self.known, self.names())
+        return [view.name for view in views if view is not None and table in view.tables]

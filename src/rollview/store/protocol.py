@@ -12,15 +12,16 @@ A store's promises, each of which the conformance suite in ``tests/test_store.py
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from rollview.engine.protocol import Frame
-from rollview.errors import RollviewError, VersionGone
+from rollview.engine.protocol import Answer, Frame
+from rollview.errors import Damaged, RollviewError, VersionGone
 from rollview.parse.names import Name
 from rollview.parse.table_statements import TableStatement
 
@@ -66,10 +67,11 @@ class Commit:
 
 @dataclass(frozen=True)
 class Identity:
-    """A version of a table that cannot be confused with one of a later table of the same name."""
+    """A version of a table that cannot be confused with one of a later table of the same name; ``version`` is None for
+    a table that has no versions."""
 
     table_id: str
-    version: int
+    version: int | None
 
 
 def metadata_of(text: str | None) -> Mapping[str, Any]:
@@ -109,8 +111,17 @@ class Store(Protocol):
 
     def exists(self, table: str) -> bool: ...
 
+    def versioned(self, table: str) -> bool:
+        """Whether the table has versions; if not, there is just what it holds now, and nothing tells what changed."""
+
+    def damage(self, table: str) -> Damaged | None:
+        """Why the newest version cannot be read, as far as that is seen without reading its rows."""
+
+    def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        """The properties that a table has had, newest first, as far as they can be read off a damaged one."""
+
     def identity(self, table: str) -> Identity:
-        """The newest version. Raises TableNotFound."""
+        """The newest version. Raises TableNotFound and Damaged, as all that reads does."""
 
     def version(self, table: str) -> int: ...
 
@@ -192,6 +203,11 @@ class Store(Protocol):
         """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is;
         properties that are given take the place of the old ones."""
 
+    def recreate(
+        self, table: str, rows: Frame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
+    ) -> Commit:
+        """Makes a new table in the place of one that may be damaged, which is there until the new one is written."""
+
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         """Gives properties new values; the rows and the other properties stay as they are."""
 
@@ -202,6 +218,9 @@ class Store(Protocol):
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
         """For each table that existed then, the version it had."""
+
+    def asked(self) -> AbstractContextManager[None]:
+        """Inside, names in Spark SQL mean tables and views of this store, whichever other stores share the session."""
 
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
         """Lets Spark SQL read the tables with these names, at their newest versions. Tells which cannot be read."""
@@ -214,5 +233,6 @@ class Store(Protocol):
     def pass_on(self, sql: str) -> Frame:
         """Gives a statement that rollview does not know to Spark."""
 
-    def run(self, statement: TableStatement, sql: str) -> Frame:
-        """Runs a statement that makes or changes a table; the result tells what it did."""
+    def run(self, statement: TableStatement, sql: str) -> Frame | Answer:
+        """Runs a statement that makes or changes a table. The result tells how many rows it changed; nothing, if it
+        is about the table and not about rows."""

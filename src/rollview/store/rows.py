@@ -44,13 +44,6 @@ def sql_type(kind: DataType) -> str:
     return kind.simpleString()
 
 
-def declared(columns: str) -> StructType:
-    """The schema that a column list declares."""
-    schema = StructType.fromDDL(columns)
-    assert isinstance(schema, StructType)
-    return schema
-
-
 def assignable(source: DataType, target: DataType) -> bool:
     """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment."""
     if isinstance(source, NullType) or source == target:

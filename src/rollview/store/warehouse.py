@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import string
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
-from rollview.errors import BadName, NotAWarehouse
+from rollview.errors import BadName, NotAWarehouse, StorageFailed
 from rollview.parse.names import Name
 
 MARKER = "rollview.json"
 FORMAT = 1
+
+#: The folder of a Delta table's log.
+LOG_FOLDER = "_delta_log"
 
 _PLAIN = set(string.ascii_lowercase + string.digits + "_")
 
@@ -32,7 +39,7 @@ def open_warehouse(folder: str | Path) -> Path:
     if marker.exists():
         try:
             found = json.loads(marker.read_text(encoding="utf-8")).get("format")
-        except (ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError) as error:
             raise NotAWarehouse(f"{marker} cannot be read", why=str(error)) from error
         if found != FORMAT:
             raise NotAWarehouse(
@@ -40,15 +47,44 @@ def open_warehouse(folder: str | Path) -> Path:
                 why=f"its format is {found}, this version knows {FORMAT}",
             )
         return path
-    if path.exists() and any(path.iterdir()) and not any(path.glob("*/_delta_log")):
+    if path.exists() and any(path.iterdir()) and not any(path.glob(f"*/{LOG_FOLDER}")):
         raise NotAWarehouse(
             f"{path} is not a warehouse",
             why="it holds files, but no Delta table",
             todo="name an empty or a new folder, or one that holds Delta tables",
         )
-    path.mkdir(parents=True, exist_ok=True)
-    marker.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
+    with storage_errors(f"The warehouse {path} cannot be made"):
+        path.mkdir(parents=True, exist_ok=True)
+        marker.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
     return path
+
+
+@contextlib.contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """What the system says against reading, writing or removing a file, in our words."""
+    try:
+        yield
+    except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        raise StorageFailed(
+            what,
+            why=f"{error.strerror or error}{place}",
+            todo="look at the folder's permissions and the space on its disk",
+        ) from error
+
+
+def set_aside(root: Path, table: str) -> Path:
+    """Takes a table's folder away at once; where it is to be removed from is returned."""
+    trash = root / f".dropped-{uuid.uuid4().hex}"
+    with storage_errors(f"{table} cannot be dropped; it is as it was"):
+        os.rename(root / folder_of(table), trash)
+    return trash
+
+
+def remove_folder(folder: Path, what: str) -> None:
+    """Removes a folder with all that is in it; ``what`` is said if that fails."""
+    with storage_errors(what):
+        shutil.rmtree(folder)
 
 
 def flat_name(name: Name) -> str:
@@ -65,6 +101,8 @@ def flat_name(name: Name) -> str:
         )
     if not plain.strip() or len(folder_of(plain)) > 200:
         raise BadName(f"{plain!r} cannot be a name", why="it is empty or too long for a folder's name")
+    if plain == LOG_FOLDER:
+        raise BadName(f"{plain} cannot be a name", why="in a folder of Delta tables it is the folder of a table's log")
     return plain
 
 

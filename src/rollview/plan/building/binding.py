@@ -10,6 +10,7 @@ from rollview.plan.building.context import Context, unbuildable
 from rollview.plan.building.scope import Scope
 from rollview.plan.building.subqueries import Pending, mark_subquery, scalar_subquery
 from rollview.plan.building.types import equal
+from rollview.plan.building.understood import COLUMN, only
 from rollview.plan.expressions import Expr
 
 
@@ -29,6 +30,7 @@ def bind(
         known = (aliases or {}).get(node.name.casefold()) if not node.table else None
         if known is not None and not scope.knows(node):
             return exp.Paren(this=known.copy())
+        only(context, node, COLUMN)
         return scope.resolve(node)
     if (
         isinstance(node, exp.Subquery | exp.Exists)

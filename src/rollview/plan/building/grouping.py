@@ -25,13 +25,13 @@ def group_keys(
             keys.append(value)
         return keys.index(value)
 
+    if group.args.get("all") is False:
+        raise unbuildable(context, "GROUP BY DISTINCT", group)
     if group.args.get("all"):
         for value in values:
             if not holds_aggregate(value) and not isinstance(value, exp.Literal):
                 keys.append(value)
         return keys, None
-    if group.args.get("totals"):
-        raise unbuildable(context, "WITH TOTALS", group)
     parts = [_sets_of(expr, index) for expr in group.expressions]
     if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…): first the keys, then which of them
         parts = []

@@ -1,13 +1,13 @@
-"""ORDER BY with LIMIT and OFFSET; an order without a limit is no matter of a bag."""
+"""ORDER BY with LIMIT and OFFSET; an order without a limit is no matter of a bag. Of a limit without an order, any rows
+will do: ``keys/ties`` says which."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.errors import NotDeterministic
 from rollview.plan.building.binding import bind
 from rollview.plan.building.context import Context, literal_number
-from rollview.plan.building.scope import Scope, place, typed
+from rollview.plan.building.scope import Scope, typed
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Limit, Node, Ordering
 
@@ -37,11 +37,4 @@ def with_limit(context: Context, node: Expr, plan: Node, order: tuple[Ordering, 
     limit, offset = node.args.get("limit"), node.args.get("offset")
     if limit is None and offset is None:
         return plan
-    if not order:
-        raise NotDeterministic(
-            "LIMIT without ORDER BY",
-            where=place(context.sql, limit if limit is not None else node) or place(context.sql, node),
-            why="which rows it keeps is a matter of chance",
-            todo="add an ORDER BY that decides",
-        )
     return Limit(plan, order, literal_number(context, limit, "LIMIT"), literal_number(context, offset, "OFFSET") or 0)

@@ -16,6 +16,7 @@ from sqlglot import exp
 from rollview.plan.building.context import Context, unbuildable
 from rollview.plan.building.functions import of_nothing
 from rollview.plan.building.scope import Entry, Scope, typed
+from rollview.plan.building.understood import PIVOT, PIVOTED_COLUMN, UNPIVOT, only
 from rollview.plan.expressions import Expr, names_in
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Node, Project, UnionAll
 
@@ -38,6 +39,10 @@ def pivoted(context: Context, plan: Node, entries: Sequence[Entry], pivot: exp.P
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In) or isinstance(fields[0].this, exp.Tuple):
         raise unbuildable(context, "PIVOT over several columns", pivot)
+    only(context, pivot, UNPIVOT if pivot.args.get("unpivot") else PIVOT)
+    only(context, fields[0], PIVOTED_COLUMN)
+    if anything := pivot.find(exp.PivotAny):
+        raise unbuildable(context, "PIVOT over any value", anything)
     scope = Scope(context.sql, list(entries))
     if pivot.args.get("unpivot"):
         return _unpivoted(context, plan, scope, pivot, fields[0])

@@ -11,6 +11,7 @@ from rollview.plan.building.numbering import Numbering
 from rollview.plan.building.relations import values_plan
 from rollview.plan.building.scope import Entry, Scope, place
 from rollview.plan.building.select import build_select
+from rollview.plan.building.understood import PARENTHESES, SET_OPERATION, VALUES, only
 from rollview.plan.coercion import mixed
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import UNKNOWN, Distinct, Node, SetOperation, UnionAll
@@ -26,11 +27,14 @@ def _query(context: Context, node: Expr, parent: Scope | None) -> Node:
     if isinstance(node, exp.Select):
         return build_select(context, node, parent)
     if isinstance(node, exp.Subquery):
+        only(context, node, PARENTHESES)
         return _ordered(context, node, context.query(node.this, parent), parent)
     if isinstance(node, exp.SetOperation):
+        only(context, node, SET_OPERATION)
         return _ordered(context, node, _set_operation(context, node, parent), parent)
     if isinstance(node, exp.Values):
-        return values_plan(context, node, parent)
+        only(context, node, VALUES)
+        return _ordered(context, node, values_plan(context, node, parent), parent)
     raise unbuildable(context, node.key.upper(), node)
 
 
@@ -52,8 +56,6 @@ def _mentions(query: Expr, name: str) -> bool:
 
 
 def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | None) -> Node:
-    if node.args.get("by_name"):
-        raise unbuildable(context, "a set operation BY NAME", node)
     left, right = context.query(node.this, parent), context.query(node.expression, parent)
     if len(left.columns) != len(right.columns):
         raise SqlError(

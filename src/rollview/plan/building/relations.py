@@ -14,6 +14,19 @@ from rollview.plan.building.functions import is_outer_generator
 from rollview.plan.building.pivot import pivoted
 from rollview.plan.building.scope import Entry, Scope, place, typed
 from rollview.plan.building.types import equal
+from rollview.plan.building.understood import (
+    GENERATOR_JOIN,
+    JOIN,
+    LATERAL,
+    LATERAL_JOIN,
+    LATERAL_VIEW,
+    RECURSION,
+    ROWS,
+    SUBQUERY,
+    TABLE,
+    only,
+    only_generator,
+)
 from rollview.plan.building.unnest import lateral_join
 from rollview.plan.expressions import Expr, conjunction, ref
 from rollview.plan.nodes import (
@@ -62,38 +75,56 @@ def build_from(context: Context, select: exp.Select, parent: Scope | None) -> Re
 def _item(context: Context, item: Expr, scope: Scope) -> Relation:
     """One item of FROM; ``scope`` holds what a LATERAL item may name."""
     if isinstance(item, exp.Table):
+        only(context, item, TABLE)
         found = _table(context, item)
-    elif isinstance(item, exp.Subquery) and isinstance(item.this, exp.Table | exp.Subquery) and not item.alias:
-        found = _item(context, item.this, scope)  # a join in parentheses keeps the names inside
-        for join in item.this.args.get("joins") or ():
-            found = _joined(context, found, join, scope.parent)
-    elif isinstance(item, exp.Subquery | exp.Values):
-        plan = (
-            values_plan(context, item, scope.parent)
-            if isinstance(item, exp.Values)
-            else context.query(item.this, scope.parent)
-        )
-        found = _named(context, plan, item.alias or None, item.args.get("alias"))
+    elif isinstance(item, exp.Values):
+        only(context, item, ROWS)
+        found = _named(context, values_plan(context, item, scope.parent), item.alias or None, item.args.get("alias"))
+    elif isinstance(item, exp.Subquery):
+        only(context, item, SUBQUERY)
+        found = _parenthesized(context, item, scope)
     else:
         raise unbuildable(context, item.sql("spark"), item)
     for pivot in item.args.get("pivots") or ():
         plan = pivoted(context, found.plan, found.entries, pivot)
         found = _named(context, plan, pivot.alias or item.alias or None, pivot.args.get("alias"))
-    if item.args.get("sample") is not None:
-        raise unbuildable(context, "TABLESAMPLE", item)
+    for join in item.args.get("joins") or ():
+        found = _joined(context, found, join, scope.parent)
     return found
+
+
+def _parenthesized(context: Context, item: exp.Subquery, scope: Scope) -> Relation:
+    """A query in parentheses, or items of FROM, whose names stay what they are unless there is an alias."""
+    alias = item.args.get("alias")
+    ordered = {name: value for name in ("with_", "order", "limit", "offset") if (value := item.args.get(name))}
+    if ordered or not isinstance(item.this, exp.Table | exp.Subquery | exp.Values):
+        query = exp.Subquery(this=item.this, **ordered) if ordered else item.this
+        return _named(context, context.query(query, scope.parent), item.alias or None, alias)
+    found = _item(context, item.this, scope)
+    if alias is None:
+        return found
+    shown = [entry for entry in found.entries if not entry.hidden]
+    names = _labels(context, alias, [entry.label for entry in shown])
+    return Relation(
+        found.plan, tuple(Entry(item.alias, label, e.column) for label, e in zip(names, shown, strict=True))
+    )
 
 
 def _named(context: Context, plan: Node, alias: str | None, clause: Expr | None) -> Relation:
     """A plan under an alias, its columns renamed if the alias lists names."""
-    labels = [column.name for column in clause.args.get("columns") or ()] if clause is not None else []
-    if labels and len(labels) != len(plan.columns):
-        raise SqlError(
-            f"{alias} names {len(labels)} columns, but there are {len(plan.columns)}",
-            where=place(context.sql, clause or exp.null()),
-        )
-    names = labels or [column.label for column in plan.columns]
+    names = _labels(context, clause, [column.label for column in plan.columns])
     return Relation(plan, tuple(Entry(alias, label, column) for label, column in zip(names, plan.columns, strict=True)))
+
+
+def _labels(context: Context, alias: Expr | None, own: list[str]) -> list[str]:
+    """The names that an alias lists for columns, or their own."""
+    labels = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
+    if labels and len(labels) != len(own):
+        raise SqlError(
+            f"{alias.name if alias else ''} names {len(labels)} columns, but there are {len(own)}",
+            where=place(context.sql, alias or exp.null()),
+        )
+    return labels or own
 
 
 def _table(context: Context, item: exp.Table) -> Relation:
@@ -113,7 +144,11 @@ def _table(context: Context, item: exp.Table) -> Relation:
     types = [_type(kind) for _, kind in table.columns]
     output = context.numbering.columns(labels, types)
     keyed = {label.casefold(): column.name for label, column in zip(labels, output, strict=True)}
-    plan = Scan(table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in table.key))
+    key, told = table.key, table.key if table.not_null is None else table.not_null
+    plan = Scan(
+        table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in key),
+        not_null=tuple(keyed[label.casefold()] for label in told),
+    )  # fmt: skip
     return _named(context, plan, item.alias or name[-1], item.args.get("alias"))
 
 
@@ -129,6 +164,7 @@ def _function(context: Context, item: exp.Table) -> Relation:
         series = exp.GenerateSeries(**ends, step=exp.cast(exp.Literal.number(step), "bigint"))
         plan = Generate(row, exp.Explode(this=series), context.numbering.columns(["id"], [_type("bigint")]))
     elif is_generator(function):
+        only_generator(context, function)
         output = context.numbering.columns(generator_labels(context, function))
         plan = Generate(row, bind(function, Scope(context.sql, []), context), output, is_outer_generator(function))
     else:
@@ -153,6 +189,7 @@ def _cte_plan(context: Context, name: str, cte: Cte) -> Node:
         if len(cte.labels) != len(plan.columns):
             raise SqlError(f"{name} names {len(cte.labels)} columns, but its query has {len(plan.columns)}")
         return _relabelled(plan, cte.labels)
+    only(context, cte.query, RECURSION)
     anchor = inner.query(cte.query.this, None)
     labels = cte.labels or tuple(column.label for column in anchor.columns)
     output = context.numbering.columns(labels, [column.type for column in anchor.columns])
@@ -180,6 +217,9 @@ def _joined(context: Context, left: Relation, join: exp.Join, parent: Scope | No
     side, kind, method = (join.side or "").upper(), (join.kind or "").upper(), (join.method or "").upper()
     if isinstance(join.this, exp.Lateral):
         return _lateral(context, left, join, parent)
+    only(context, join, JOIN)
+    if kind in ("SEMI", "ANTI") and side not in ("", "LEFT"):
+        raise unbuildable(context, f"{side} {kind} JOIN", join)
     right = _item(context, join.this, Scope(context.sql, [], parent))
     names = _shared_names(left, right, join, method)
     how = (
@@ -253,8 +293,11 @@ def _lateral(context: Context, left: Relation, join: exp.Join, parent: Scope | N
     item = join.this
     scope = Scope(context.sql, list(left.entries), parent)
     if not isinstance(item.this, exp.Subquery):
+        only(context, join, GENERATOR_JOIN)
         return _generated(context, left, item, parent)
-    inner = context.query(item.this.this, scope)
+    only(context, join, LATERAL_JOIN)
+    only(context, item, LATERAL)
+    inner = context.query(item.this, scope)
     right = _named(context, inner, item.alias or None, item.args.get("alias"))
     condition = None
     if join.args.get("on") is not None:
@@ -268,8 +311,10 @@ def _lateral(context: Context, left: Relation, join: exp.Join, parent: Scope | N
 def _generated(context: Context, left: Relation, item: exp.Lateral, parent: Scope | None) -> Relation:
     """LATERAL VIEW and LATERAL with a generator."""
     generator = item.this
+    only(context, item, LATERAL_VIEW)
     if not is_generator(generator):
         raise unbuildable(context, f"LATERAL {generator.sql('spark')}", item)
+    only_generator(context, generator)
     scope = Scope(context.sql, list(left.entries), parent)
     alias = item.args.get("alias")
     labels = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []

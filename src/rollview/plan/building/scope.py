@@ -14,11 +14,13 @@ from rollview.plan.nodes import Column
 
 @dataclass(frozen=True)
 class BaseTable:
-    """What the compiler knows of a table."""
+    """What the compiler knows of a table. ``not_null`` are the columns that are never NULL; if None, those of the key,
+    as of a table; those of a view's key may be NULL."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
     key: tuple[str, ...] = ()
+    not_null: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.building.subqueries import Pending, attach, attach_predicate, predicate
 from rollview.plan.building.time_window import with_time_window
 from rollview.plan.building.types import type_of
+from rollview.plan.building.understood import REFERRING_WINDOW, SELECT, STAR, WINDOW, only, only_generator
 from rollview.plan.expressions import Expr, replace_columns
 from rollview.plan.nodes import (
     Aggregate,
@@ -59,6 +60,7 @@ class _Select:
         named = {w.name.casefold(): w for w in self.node.args.get("windows") or ()}
 
         def clauses(window: Expr, seen: frozenset[str] = frozenset()) -> dict[str, object]:
+            only(self.context, window, REFERRING_WINDOW)
             own = {k: window.args.get(k) for k in ("partition_by", "order", "spec")}
             other = window.alias.casefold()
             if not other:
@@ -86,10 +88,10 @@ class _Select:
 
 
 def build_select(context: Context, node: exp.Select, parent: Scope | None) -> Node:
+    only(context, node, SELECT)
     node = _subqueries_in_where(node)
     node, source = with_time_window(context, node, build_from(context, node, parent), parent)
     select = _Select(context, node, Scope(context.sql, list(source.entries), parent), source.plan)
-    _refuse(context, node)
     if node.args.get("where") is not None:
         for part in _parts(node.args["where"].this):
             select.plan = _condition(select, part).applied(context, select.plan)
@@ -125,17 +127,6 @@ def _subqueries_in_where(node: exp.Select) -> exp.Select:
             join.set("on", exp.and_(*kept) if kept else None)
             node = node.where(*moved, copy=False)
     return node
-
-
-def _refuse(context: Context, node: exp.Select) -> None:
-    clauses = {"cluster": "CLUSTER BY", "distribute": "DISTRIBUTE BY", "sort": "SORT BY", "match": "MATCH",
-               "kind": "SELECT AS", "connect": "CONNECT BY"}  # fmt: skip
-    for name, title in clauses.items():
-        if node.args.get(name):
-            raise unbuildable(context, title, node)
-    distinct = node.args.get("distinct")
-    if distinct is not None and distinct.args.get("on") is not None:
-        raise unbuildable(context, "DISTINCT ON", node)
 
 
 @dataclass(frozen=True)
@@ -208,8 +199,7 @@ def _label(expr: Expr) -> str:
 def _star(select: _Select, star: Expr) -> None:
     whole = star.this if isinstance(star, exp.Column) else star
     left_out = {part.name.casefold() for part in whole.args.get("except_") or ()}
-    if whole.args.get("replace") or whole.args.get("rename"):
-        raise unbuildable(select.context, "* with changed columns", star)
+    only(select.context, whole, STAR)
     alias = star.table if isinstance(star, exp.Column) else None
     for entry in select.scope.star(alias, star):
         if entry.label.casefold() not in left_out:
@@ -218,6 +208,7 @@ def _star(select: _Select, star: Expr) -> None:
 
 def _generator(select: _Select, item: Expr, generator: Expr) -> None:
     """A generator in the select list."""
+    only_generator(select.context, generator)
     if isinstance(item, exp.Aliases):
         labels = [part.name for part in item.args["expressions"]]
     elif isinstance(item, exp.Alias):
@@ -238,6 +229,9 @@ def _order_terms(select: _Select) -> list[tuple[Expr, exp.Ordered]]:
     found = []
     clause = select.node.args.get("order")
     for term in clause.expressions if clause is not None else ():
+        if isinstance(term.this, exp.Var):  # ORDER BY ALL
+            found += [(value.copy(), term) for _, value in select.items]
+            continue
         found.append((_item_of(select, term.this) or select.bound(term.this), term))
     return found
 
@@ -356,6 +350,7 @@ def _windows(select: _Select, order: list[tuple[Expr, exp.Ordered]]) -> list[tup
 
     def over(expr: Expr) -> Expr:
         if isinstance(expr, exp.Window):
+            only(select.context, expr, WINDOW)
             if by := expr.args.get("partition_by"):  # a column named twice makes the same partitions
                 expr.set("partition_by", list(dict.fromkeys(by)))
             for item in functions:

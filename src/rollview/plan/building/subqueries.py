@@ -11,6 +11,7 @@ from rollview.errors import SqlError
 from rollview.plan.building.context import Context
 from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.building.types import equal
+from rollview.plan.building.understood import EXISTS, IN, only
 from rollview.plan.building.unnest import exists_join, mark_join, scalar_join
 from rollview.plan.expressions import Expr, replace_columns
 from rollview.plan.nodes import ANTI, SEMI, Column, Node
@@ -35,7 +36,7 @@ class Pending:
 
 
 def scalar_subquery(context: Context, node: exp.Subquery, scope: Scope, pending: list[Pending]) -> Expr:
-    inner = context.query(node.this, scope)
+    inner = context.query(node, scope)
     if len(inner.columns) != 1:
         raise SqlError(
             f"A subquery used as a value has {len(inner.columns)} columns",
@@ -62,13 +63,15 @@ def predicate(
 ) -> tuple[Node, Expr | None, bool]:
     """The subquery's plan, the comparison with its columns (None for EXISTS), and whether the answer is negated."""
     if isinstance(node, exp.Exists):
-        return context.query(_query_of(node.this), scope), None, False
+        only(context, node, EXISTS)
+        return context.query(node.this, scope), None, False
     if isinstance(node, exp.In):
-        inner = context.query(_query_of(node.args["query"]), scope)
+        only(context, node, IN)
+        inner = context.query(node.args["query"], scope)
         left = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         return inner, _equal(context, node, [bind(part) for part in left], inner), False
     quantifier = node.expression
-    inner = context.query(_query_of(quantifier.this), scope)
+    inner = context.query(quantifier.this, scope)
     if len(inner.columns) != 1:
         raise SqlError("A subquery that is compared has one column", where=place(context.sql, node))
     value, column = bind(node.this), typed(inner.columns[0])
@@ -76,10 +79,6 @@ def predicate(
     if isinstance(quantifier, exp.All):
         return inner, exp.Not(this=exp.Paren(this=test)), True
     return inner, test, False
-
-
-def _query_of(node: Expr) -> Expr:
-    return node.this if isinstance(node, exp.Subquery) else node
 
 
 def _equal(context: Context, node: Expr, left: list[Expr], inner: Node) -> Expr:

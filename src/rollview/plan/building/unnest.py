@@ -116,7 +116,7 @@ def independent(context: Context, outer: Node, inner: Node) -> tuple[Node, list[
 
 def _without_projections(node: Node) -> Node:
     """What decides whether there is a row at all."""
-    while isinstance(node, Project | Distinct):
+    while isinstance(node, Project | Distinct) or (isinstance(node, Limit) and node.count != 0 and node.offset == 0):
         node = node.input
     return node
 

@@ -49,7 +49,8 @@ def _pruned(node: Node, wanted: Names) -> Node:
         kept = [
             (c, s) for c, s in zip(node.output, node.sources, strict=True) if c.name in wanted or c.name in node.key
         ]
-        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept))
+        told = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
+        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=told)
     if isinstance(node, Project):
         output = tuple(item for item in node.output if item.column.name in wanted)
         needed = frozenset().union(*(names_in(item.value) for item in output))

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rollview.compile.state import STATE
-from rollview.errors import BadName, RollviewError, TableNotFound, nearest
+from rollview.engine.spark import spark_errors
+from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, nearest
 from rollview.parse.names import Name, parse_name, quote, quote_name
-from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
+from rollview.store.embedded.log import Log
+from rollview.store.embedded.reading import missing_file
+from rollview.store.session_names import Shown, names_of
+from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 
 PLAIN = re.compile(r"\w+", re.ASCII)
 
@@ -29,10 +34,22 @@ class DeltaNames:
         self.spark = spark
         self.root = None if folder is None else open_warehouse(folder)
         self._named: dict[str, str] = {}
+        self._logs: dict[str, Log] = {}
+        self._space: str | None = None
         if self.root is not None:
             self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
-            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
-            spark.sql(f"USE {self._space}")
+            with spark_errors(""):
+                spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
+                names_of(spark).spaces.add(self._space)
+                with self.asked():
+                    pass
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        names, place = names_of(self.spark), str(self.root or "")
+        with names.turn(place):
+            names.enter(self.spark, place, self._space)
+            yield
 
     @property
     def has_catalog(self) -> bool:
@@ -47,6 +64,8 @@ class DeltaNames:
         if name[0].lower() == "delta" and len(name) == 2:
             return quote_name(name)
         catalog, schema = self.spark.catalog.currentCatalog(), self.spark.catalog.currentDatabase()
+        if schema in (names := names_of(self.spark)).spaces:
+            schema = names.schema
         full = (catalog, schema)[: max(0, 3 - len(name))] + tuple(name)
         for part in full:
             if not PLAIN.fullmatch(part):
@@ -82,7 +101,7 @@ class DeltaNames:
 
     def tables(self) -> list[str]:
         if self.root is not None:
-            found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
+            found = (table_of(entry.parent.name) for entry in self.root.glob(f"*/{LOG_FOLDER}"))
             return sorted(table for table in found if table is not None)
         listed = self.spark.sql("SHOW SCHEMAS").collect()
         rows = [row for space in listed for row in self.spark.sql(f"SHOW TABLES IN {quote(space[0])}").collect()]
@@ -90,7 +109,7 @@ class DeltaNames:
 
     def exists(self, table: str) -> bool:
         if self.root is not None:
-            return (self._path(table) / "_delta_log").is_dir()
+            return (self._path(table) / LOG_FOLDER).is_dir()
         if table.startswith("`"):
             with contextlib.suppress(PySparkException):
                 return bool(self.spark.sql(f"DESCRIBE DETAIL {table}").collect())
@@ -98,22 +117,62 @@ class DeltaNames:
         return self.spark.catalog.tableExists(self.sql_name(table))
 
     def _require(self, table: str) -> str:
-        """The table's name in SQL. Raises TableNotFound."""
+        """The table's name in SQL. Raises TableNotFound and Damaged."""
         if not self.exists(table):
-            raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+            raise self._not_found(table)
+        if self.root is not None:
+            self._log(table).check()  # Spark reads over an empty entry
         return self.sql_name(table)
 
+    def _not_found(self, table: str) -> TableNotFound:
+        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+
+    def _damage_here(self, table: str) -> Damaged | None:
+        """What is damaged of a table in the folder, as far as it is seen without Spark."""
+        log = self._log(table)
+        try:
+            log.check()
+        except Damaged as error:
+            return error
+        try:
+            return missing_file(log.snapshot())
+        except (Damaged, FileNotFoundError):  # a table that is not read here, or that has just been dropped
+            return None
+
+    def _log(self, table: str) -> Log:
+        """The log of a table in the folder."""
+        if table not in self._logs:
+            self._logs[table] = Log(self._path(table))
+        return self._logs[table]
+
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        for table in words - self._named.keys():
-            if not self.exists(table):
-                continue
-            if PLAIN.fullmatch(table):
-                place = escape(self._path(table).as_uri())
+        problems: dict[str, RollviewError] = {}
+        for table in words:
+            if self.exists(table):
+                try:
+                    self._name(table)
+                    if lost := self._damage_here(table):
+                        problems[table] = lost
+                except Damaged as error:
+                    problems[table] = error
+        return problems
+
+    def _name(self, table: str) -> None:
+        """Lets Spark SQL find a table of the folder by its name."""
+        name = self._require(table)
+        if not PLAIN.fullmatch(table):
+            self._give(table, f"SELECT * FROM {name}")
+        elif table not in self._named:
+            place = escape(self._path(table).as_uri())
+            with spark_errors(""):
                 self.spark.sql(f"CREATE TABLE IF NOT EXISTS {self._in_space(table)} USING delta LOCATION '{place}'")
-                self._named[table] = ""
-            else:
-                self.spark.sql(f"SELECT * FROM {self.sql_name(table)}").createOrReplaceTempView(quote(table))
-        return {}
+            self._named[table] = ""
+
+    def _give(self, name: str, query: str) -> None:
+        """A name that Spark's catalog does not take is a temporary view of the session."""
+        names, place = names_of(self.spark), str(self.root)
+        with names.turn(place), spark_errors(""):
+            names.give(self.spark.sql(query), name, Shown(place, name, query))
 
     def _in_space(self, name: str) -> str:
         """The name in the schema that stands for the folder."""
@@ -121,10 +180,10 @@ class DeltaNames:
 
     def publish_view(self, view: str, state: str, show: str) -> None:
         query = show.replace(quote(STATE), self.sql_name(state))
-        if self._named.get(view) == query:
-            return
         if self.root is not None and not PLAIN.fullmatch(view):
-            self.spark.sql(query).createOrReplaceTempView(quote(view))
+            self._give(view, query)
+            return
+        if self._named.get(view) == query:
             return
         name = self.sql_name(view) if self.root is None else self._in_space(view)
         self.spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
@@ -133,7 +192,7 @@ class DeltaNames:
     def unpublish_view(self, view: str) -> None:
         self._named.pop(view, None)
         if self.root is not None and not PLAIN.fullmatch(view):
-            self.spark.catalog.dropTempView(view)
+            names_of(self.spark).take(self.spark, view)
             return
         name = self.sql_name(view) if self.root is None else self._in_space(view)
         self.spark.sql(f"DROP VIEW IF EXISTS {name}")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
 from rollview.engine.protocol import has_no_equality
-from rollview.engine.spark import sql_over, verbatim
-from rollview.errors import SchemaChanged, VersionGone
-from rollview.parse.names import quote
+from rollview.engine.spark import damage_in, spark_errors, sql_over, verbatim
+from rollview.errors import Damaged, RollviewError, SchemaChanged, SqlError, VersionGone
+from rollview.parse.names import parse_name, quote, quote_name
+from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import DeltaNames
 from rollview.store.protocol import (
     CHANGE_TYPE,
@@ -31,6 +35,7 @@ from rollview.store.protocol import (
     metadata_of,
     no_such_commit,
 )
+from rollview.store.warehouse import LOG_FOLDER
 
 
 class ChangeFeedOff(UserWarning):
@@ -40,28 +45,89 @@ class ChangeFeedOff(UserWarning):
 class DeltaReading(DeltaNames):
     """The part of the store that reads."""
 
-    def _detail(self, table: str) -> Row:
-        return self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]
+    def _detail(self, table: str) -> Row | None:
+        """What Delta says of a table; None if it is not Delta's: of another format, or a view of Spark's."""
+        name = self._require(table)
+        try:
+            with _readable(table):
+                found = self.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+        except SqlError:
+            return None
+        return found if found["format"] == "delta" else None
+
+    def versioned(self, table: str) -> bool:
+        return self.root is not None or self._detail(table) is not None
+
+    def damage(self, table: str) -> Damaged | None:
+        if self.root is not None:
+            return self._damage_here(table)
+        try:
+            with _readable(table):
+                versioned = self.identity(table).version is not None
+                files = self.read(table).inputFiles() if versioned else []
+        except Damaged as error:
+            return error
+        for uri in files:
+            path = unquote(urlsplit(uri).path)
+            if urlsplit(uri).scheme == "file" and not os.path.exists(path):
+                folder, file = os.path.split(path)
+                return damaged(table, f"its data file {file} is missing in {folder}")
+        return None
+
+    def _check_not_empty(self, table: str, entry: Row) -> None:
+        """Raises Damaged if an entry of the log is an empty file, which Delta reads as a commit that did nothing."""
+        if entry["operation"] is not None or self.root is not None:
+            return
+        detail = self._detail(table)
+        if detail is not None:
+            place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
+            if self.spark.read.format("binaryFile").load(place).where("length = 0").count():
+                raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
+
+    def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        if self.root is not None:
+            return self._log(table).told_properties()
+        return self._told_properties(table)
+
+    def _told_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        """The same for a table of the catalog, whose log only Spark may reach."""
+        *space, last = parse_name(self.sql_name(table))
+        try:
+            with _readable(table):
+                shown = self.spark.sql(f"SHOW TABLE EXTENDED IN {quote_name(tuple(space))} LIKE '{last}'").collect()
+                place = re.search(r"^Location: (.*)$", shown[0]["information"], re.MULTILINE) if shown else None
+                if place is None:
+                    return
+                entries = self.spark.read.option("ignoreCorruptFiles", "true").text(f"{place[1]}/{LOG_FOLDER}/*.json")
+                told = entries.where("startswith(value, '{\"metaData\"')").select("_metadata.file_name", "value")
+                lines = [row["value"] for row in sorted(told.collect(), reverse=True)]
+        except (Damaged, SqlError):
+            return
+        for line in lines:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                yield dict(json.loads(line)["metaData"]["configuration"])
 
     def identity(self, table: str) -> Identity:
-        self._require(table)
-        return Identity(str(self._detail(table)["id"]), self.version(table))
+        detail = self._detail(table)
+        return Identity("", None) if detail is None else Identity(str(detail["id"]), self.version(table))
 
     def version(self, table: str) -> int:
         return self.last_commit(table).version
 
     def schema(self, table: str, version: int | None = None) -> StructType:
-        return self.read(table, version).schema
+        with _readable(table):
+            return self.read(table, version).schema
 
     def key(self, table: str) -> tuple[str, ...]:
         return tuple(json.loads(self.properties(table).get(KEY_PROPERTY, "[]")))
 
     def properties(self, table: str) -> Mapping[str, str]:
-        self._require(table)
-        return dict(self._detail(table)["properties"])
+        detail = self._detail(table)
+        return {} if detail is None else dict(detail["properties"])
 
     def count(self, table: str, version: int | None = None) -> int:
-        return self.read(table, version).count()
+        with _readable(table):
+            return self.read(table, version).count()
 
     def size(self, table: str, version: int | None = None) -> int | None:
         return None
@@ -72,14 +138,19 @@ class DeltaReading(DeltaNames):
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._require(table)
         if version is None:
-            return self.spark.sql(f"SELECT * FROM {name}")
-        with _gone(table, version):
+            with _readable(table):
+                return self.spark.sql(f"SELECT * FROM {name}")
+        with _readable(table), _gone(table, version):
             return self.spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
         name = self._require(table)
         if after >= upto:
             return self._no_changes(table, upto)
+        with _readable(table):
+            return self._changes(table, name, after, upto, columns)
+
+    def _changes(self, table: str, name: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
         if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
             reader = self.spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
             try:
@@ -150,10 +221,13 @@ class DeltaReading(DeltaNames):
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         self._require(table)
-        found = self._history(table, 1).collect()
-        if having is not None and having not in metadata_of(found[0]["userMetadata"]):
-            found = self._history(table).where("userMetadata IS NOT NULL").orderBy("version", ascending=False).collect()
-            found = [row for row in found if having in metadata_of(row["userMetadata"])]
+        with _readable(table):
+            found = self._history(table, 1).collect()
+            self._check_not_empty(table, found[0])
+            if having is not None and having not in metadata_of(found[0]["userMetadata"]):
+                told = self._history(table).where("userMetadata IS NOT NULL")
+                found = told.orderBy("version", ascending=False).collect()
+                found = [row for row in found if having in metadata_of(row["userMetadata"])]
         if not found:
             raise no_such_commit(table, having)
         row = found[0]
@@ -178,6 +252,18 @@ class DeltaReading(DeltaNames):
             if version is not None:
                 found[table] = version
         return found
+
+
+@contextlib.contextmanager
+def _readable(table: str) -> Iterator[None]:
+    """Spark's words for a table that it cannot read, in ours."""
+    try:
+        with spark_errors(""):
+            yield
+    except RollviewError as error:
+        if error.__cause__ is not None and (found := damage_in(error.__cause__, table)):
+            raise found from error.__cause__
+        raise
 
 
 @contextlib.contextmanager

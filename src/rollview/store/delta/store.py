@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from rollview.engine.protocol import NOTHING, Answer
+from rollview.engine.spark import declared
 from rollview.errors import BadName, NameTaken
 from rollview.parse.names import quote
 from rollview.parse.table_statements import CreateTable, DropTable, Insert, Merge, TableStatement, Update
@@ -13,7 +15,7 @@ from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.writing import DeltaWriting, table_settings
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
 from rollview.store.protocol import DELETE
-from rollview.store.rows import aligned, check_columns, check_types, column_named, declared
+from rollview.store.rows import aligned, check_columns, check_types, column_named
 from rollview.store.statements import merge_edits, update_edits
 
 
@@ -23,14 +25,14 @@ class DeltaStore(DeltaWriting):
     def pass_on(self, sql: str) -> DataFrame:
         return self.spark.sql(sql)
 
-    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+    def run(self, statement: TableStatement, sql: str) -> DataFrame | Answer:
         if isinstance(statement, CreateTable):
             return self._run_create(statement)
         if isinstance(statement, DropTable):
             table = self.canonical(statement.name)
             if not (statement.if_exists and not self.exists(table)):
                 self.drop(table)
-            return self.spark.sql("SELECT 0 AS num_affected_rows")
+            return NOTHING
         table = self.canonical(statement.table)
         key = self.key(table) if self.exists(table) else ()
         if key and isinstance(statement, Insert):
@@ -65,7 +67,7 @@ class DeltaStore(DeltaWriting):
         if self.exists(table) and not (statement.if_not_exists or statement.or_replace):
             raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
         rows = self.spark.sql(statement.query) if statement.query else None
-        schema = declared(statement.columns) if rows is None else rows.schema
+        schema = declared(self.spark, statement.columns) if rows is None else rows.schema
         check_columns(table, schema)
         check_types(table, schema)
         keys = [column_named(schema, name, table) for name in statement.key]

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import NullType, StructType
 
 from rollview.engine.protocol import Kept
-from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
+from rollview.engine.spark import SparkEngine, settings, spark_errors, sql_over, verbatim
 from rollview.errors import NameTaken
 from rollview.parse.names import quote
 from rollview.store.delta.names import PLAIN, escape
@@ -30,6 +30,8 @@ from rollview.store.rows import (
     plain_columns,
     sql_type,
 )
+from rollview.store.session_names import names_of
+from rollview.store.warehouse import remove_folder, set_aside
 
 _WRITING = threading.RLock()
 
@@ -189,15 +191,43 @@ class DeltaWriting(DeltaReading):
         self.spark.sql(f"ALTER TABLE {self._require(table)} SET TBLPROPERTIES ({pairs})")
         return self.last_commit(table)
 
+    def recreate(
+        self, table: str, rows: DataFrame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
+    ) -> Commit:
+        engine = SparkEngine(self.spark)
+        kept = engine.keep(rows)  # what cannot be computed is not put in the place of anything
+        try:
+            if self.root is None:
+                self.drop(table)
+                return self.create(table, kept.frame, properties=properties, stamp=stamp)
+            trash = set_aside(self.root, table)
+            try:
+                commit = self.create(table, kept.frame, properties=properties, stamp=stamp)
+            except BaseException:
+                shutil.rmtree(self._path(table), ignore_errors=True)
+                trash.rename(self._path(table))
+                raise
+        finally:
+            engine.forget([kept])
+        remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
+        return commit
+
     def drop(self, table: str) -> None:
-        name = self._require(table)
+        if not self.exists(table):
+            raise self._not_found(table)
         if self.root is None:
-            self.spark.sql(f"DROP TABLE {name}")
+            with spark_errors(""):
+                self.spark.sql(f"DROP TABLE {self.sql_name(table)}")
             return
-        if PLAIN.fullmatch(table):
-            self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
+        trash = set_aside(self.root, table)
+        self._logs.pop(table, None)
         self._named.pop(table, None)
-        shutil.rmtree(self._path(table), ignore_errors=True)
+        if PLAIN.fullmatch(table):
+            with spark_errors(""):
+                self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
+        else:
+            names_of(self.spark).take(self.spark, table)
+        remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
 
     def _check_key(self, table: str, rows: DataFrame, key: Sequence[str], old: DataFrame | None) -> None:
         """Raises KeyViolated if the rows repeat a key among themselves or of the old rows, or lack it."""

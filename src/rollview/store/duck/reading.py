@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 import duckdb
 
 from rollview.engine.duck import DuckEngine, DuckFrame
-from rollview.errors import BadName, RollviewError, TableNotFound, VersionGone, nearest
+from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name
+from rollview.parse.stored_names import damaged
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -83,9 +85,29 @@ class DuckReading:
             found = self.db.execute("SELECT id, first, key, properties FROM rv_meta.tables WHERE name = ?", [table])
             rows = found.fetchall()
             if not rows:
-                raise TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
-            self._known[table] = rows[0][0], rows[0][1], tuple(json.loads(rows[0][2])), json.loads(rows[0][3])
+                raise self._not_found(table)
+            try:
+                self._known[table] = rows[0][0], rows[0][1], tuple(json.loads(rows[0][2])), json.loads(rows[0][3])
+            except (ValueError, TypeError) as error:
+                raise damaged(table, f"its key or its properties cannot be read: {error}") from error
         return self._known[table]
+
+    def versioned(self, table: str) -> bool:
+        return True
+
+    def damage(self, table: str) -> Damaged | None:
+        try:
+            self.identity(table)
+        except Damaged as error:
+            return error
+        return None
+
+    def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        with contextlib.suppress(Damaged):
+            yield self.properties(table)
+
+    def _not_found(self, table: str) -> TableNotFound:
+        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
 
     def identity(self, table: str) -> Identity:
         return Identity(self._info(table)[0], self.version(table))
@@ -172,6 +194,9 @@ class DuckReading:
             if version is not None:
                 found[table] = version
         return found
+
+    def asked(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
         return {}

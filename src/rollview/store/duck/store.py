@@ -5,22 +5,37 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.engine.duck import DuckFrame, translated
-from rollview.errors import Unsupported
+from rollview.engine.protocol import Answer
+from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
+from rollview.parse.tokens import SqlTokens
 from rollview.store.duck.reading import quoted
 from rollview.store.duck.writing import DuckWriting
 from rollview.store.protocol import Commit
+
+#: How statements begin that change nothing, and settings.
+_ASKING = {"SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "SET"}
 
 
 class DuckStore(DuckWriting):
     """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
 
     def pass_on(self, sql: str) -> DuckFrame:
+        verb = next(iter(SqlTokens.of(sql).tokens))
+        if verb.text.upper() not in _ASKING:
+            raise Unsupported(
+                f"The DuckDB store has no {verb.text.upper()}",
+                where=Place(sql, verb.start, verb.stop),
+                todo="it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE",
+            )
         return DuckFrame(translated(sql))
 
-    def run(self, statement: TableStatement, sql: str) -> DuckFrame:
+    def run(self, statement: TableStatement, sql: str) -> Answer:
         changed = self._run(statement)
-        return DuckFrame(f"SELECT {changed}::BIGINT AS changed")
+        about_table = isinstance(statement, DropTable) or (
+            isinstance(statement, CreateTable) and statement.query is None
+        )
+        return Answer({"changed": "BIGINT"}, [] if about_table else [[changed]])
 
     def _run(self, statement: TableStatement) -> int:
         if isinstance(statement, CreateTable):
@@ -44,15 +59,27 @@ class DuckStore(DuckWriting):
         table = self.canonical(statement.name)
         if self.exists(table) and statement.if_not_exists:
             return 0
-        if statement.query is not None:
-            rows = DuckFrame(translated(statement.query))
-        else:
-            made = translated(f"CREATE TABLE rv_shape ({statement.columns})")
-            self.db.execute(made.replace("CREATE TABLE", "CREATE OR REPLACE TEMP TABLE", 1))
-            rows = DuckFrame("SELECT * FROM rv_shape")
+        query = statement.query
+        rows = self._shape(statement.columns) if query is None else DuckFrame(translated(query))
         write = self.replace if self.exists(table) and statement.or_replace else self.create
-        commit = write(table, rows, key=statement.key, properties=dict(statement.properties))
+        try:
+            commit = write(table, rows, key=statement.key, properties=dict(statement.properties))
+        finally:
+            self.db.execute("DROP TABLE IF EXISTS temp.rv_shape")
         return commit.rows or 0
+
+    def _shape(self, columns: str) -> DuckFrame:
+        """No rows, with the columns of a list."""
+        before = "CREATE TABLE rv_shape ("
+        try:
+            made = translated(f"{before}{columns})")
+        except SqlSyntaxError as error:
+            if (where := error.where) is not None:
+                at = len(before)
+                error.where = Place(columns, max(0, where.start - at), min(len(columns), where.stop - at))
+            raise
+        self.db.execute(made.replace("CREATE TABLE", "CREATE OR REPLACE TEMP TABLE", 1))
+        return DuckFrame("SELECT * FROM temp.rv_shape")
 
     def _run_insert(self, statement: Insert, table: str) -> Commit:
         columns = list(statement.columns) or self._columns(table)

@@ -86,10 +86,13 @@ class DuckWriting(DuckReading):
         if self.exists(table):
             raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
         with self._transaction():
-            self._make(table, rows, 0)
-            info = [table, uuid.uuid4().hex, 0, json.dumps(list(key)), json.dumps(dict(properties or {}))]
-            self.db.execute("INSERT INTO rv_meta.tables VALUES (?, ?, ?, ?, ?)", info)
+            self._insert(table, rows, key, properties)
             return self._commit(table, 0, "CREATE TABLE", self._here(table, 0), stamp)
+
+    def _insert(self, table: str, rows: DuckFrame, key: Sequence[str], properties: Mapping[str, str] | None) -> None:
+        self._make(table, rows, 0)
+        info = [table, uuid.uuid4().hex, 0, json.dumps(list(key)), json.dumps(dict(properties or {}))]
+        self.db.execute("INSERT INTO rv_meta.tables VALUES (?, ?, ?, ?, ?)", info)
 
     def _make(self, table: str, rows: DuckFrame, version: int) -> None:
         if taken := next((name for name, _ in self.engine.columns(rows) if name.casefold() in _RESERVED), None):
@@ -218,6 +221,16 @@ class DuckWriting(DuckReading):
                 self._set_properties(table, dict(properties))
             return self._commit(table, version, "REPLACE", self._here(table, version), stamp)
 
+    def recreate(
+        self, table: str, rows: Any, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
+    ) -> Commit:
+        with self._transaction():
+            self.db.execute(f"CREATE OR REPLACE TEMP TABLE rv_made AS {rows.sql}")  # which may read the old rows
+            self._remove(table)
+            self._insert(table, DuckFrame("SELECT * FROM rv_made"), (), properties)
+            self.db.execute("DROP TABLE rv_made")
+            return self._commit(table, 0, "CREATE TABLE", self._here(table, 0), stamp)
+
     def _set_properties(self, table: str, properties: Mapping[str, str]) -> None:
         self.db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = ?", [json.dumps(properties), table])
 
@@ -228,7 +241,14 @@ class DuckWriting(DuckReading):
 
     def drop(self, table: str) -> None:
         with self._transaction():
-            identity = self._info(table)[0]
-            self.db.execute(f"DROP VIEW {quoted(table)}; DROP TABLE rv_data.{quoted(table)}")
-            self.db.execute("DELETE FROM rv_meta.commits WHERE id = ?", [identity])
-            self.db.execute("DELETE FROM rv_meta.tables WHERE name = ?", [table])
+            self._remove(table)
+
+    def _remove(self, table: str) -> None:
+        if not self.exists(table):
+            raise self._not_found(table)
+        self.db.execute(f"DROP VIEW {quoted(table)}; DROP TABLE rv_data.{quoted(table)}")
+        self.db.execute(
+            "DELETE FROM rv_meta.commits WHERE id IN (SELECT id FROM rv_meta.tables WHERE name = ?)", [table]
+        )
+        self.db.execute("DELETE FROM rv_meta.tables WHERE name = ?", [table])
+        self._forget()

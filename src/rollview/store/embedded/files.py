@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 
 from rollview.engine.spark import settings
 from rollview.store.embedded.snapshot import DataFile
+from rollview.store.warehouse import storage_errors, table_of
 
 _LONGEST_STRING = 32
 
@@ -30,6 +31,8 @@ def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile
     relative = Path(folder) / uuid.uuid4().hex
     target = root / relative
     found: list[DataFile] = []
+    with storage_errors(f"{table_of(root.name) or root.name} cannot be written"):
+        target.parent.mkdir(parents=True, exist_ok=True)  # Spark would say it less clearly
     try:
         with settings(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
             frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(target))
@@ -51,17 +54,18 @@ def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile
 def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
     """This process writes a few rows into one new file."""
     path = root / folder / f"part-{uuid.uuid4().hex}.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        rows.replace_schema_metadata(None),
-        path,
-        compression="snappy",
-        coerce_timestamps="us",
-        store_schema=False,
-        row_group_size=_ROWS_TOGETHER,
-        write_page_index=True,
-    )
-    return describe(path, root)
+    with storage_errors(f"{table_of(root.name) or root.name} cannot be written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(
+            rows.replace_schema_metadata(None),
+            path,
+            compression="snappy",
+            coerce_timestamps="us",
+            store_schema=False,
+            row_group_size=_ROWS_TOGETHER,
+            write_page_index=True,
+        )
+        return describe(path, root)
 
 
 def read_rows(path: str | Path, schema: pa.Schema) -> pa.Table:

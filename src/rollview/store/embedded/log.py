@@ -19,12 +19,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 from pyspark.sql.types import StructType
 
-from rollview.errors import Unsupported, VersionGone
+from rollview.errors import Damaged, VersionGone
+from rollview.parse.stored_names import damaged
 from rollview.store.embedded.snapshot import Action, DataFile, Snapshot, delete_files, now
 from rollview.store.protocol import Commit, Stamp, metadata_of
+from rollview.store.warehouse import LOG_FOLDER, storage_errors, table_of
 
 if sys.platform != "win32":
     import fcntl
@@ -41,7 +43,7 @@ class Overtaken(Exception):
 
 
 def _commit_file(root: Path, version: int) -> Path:
-    return root / "_delta_log" / f"{version:020}.json"
+    return root / LOG_FOLDER / f"{version:020}.json"
 
 
 class Log:
@@ -49,23 +51,44 @@ class Log:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._cache: dict[int, tuple[tuple[int, int], Snapshot]] = {}
+        self._cache: dict[int, tuple[tuple[int, int, int], Snapshot]] = {}
+        self._checked: tuple[int, tuple[int, int, int]] | None = None
         self._held = threading.local()
 
+    @property
+    def table(self) -> str:
+        """The table's name, for messages."""
+        return table_of(self.root.name) or self.root.name
+
     def exists(self) -> bool:
-        return self.latest() is not None
+        try:
+            return self.latest() is not None
+        except Damaged:  # something is there that cannot be read
+            return True
 
     def latest(self) -> int | None:
         """The newest version, read off the names of the commit files."""
+        return max(self._numbers(".json"), default=None)
+
+    def oldest(self) -> int:
+        """The oldest version whose commit is still in the log."""
+        return min(self._numbers(".json"))
+
+    def _numbers(self, ending: str) -> list[int]:
+        """The versions of which the log has a file with this ending: commits, or checkpoints."""
         try:
-            with os.scandir(self.root / "_delta_log") as entries:
-                numbers = [int(e.name[:20]) for e in entries if e.name[20:] == ".json" and e.name[:20].isdigit()]
-        except FileNotFoundError:
-            return None
-        return max(numbers, default=None)
+            with os.scandir(self.root / LOG_FOLDER) as entries:
+                names = [e.name for e in entries if e.name[:20].isdigit()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise damaged(self.table, f"its log cannot be read: {error.strerror or error}") from error
+        if ending == ".json":
+            return [int(name[:20]) for name in names if name[20:] == ending]
+        return [int(name[:20]) for name in names if name[20:].startswith(ending)]
 
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """A version of the table, the newest if none is given. Raises VersionGone."""
+        """A version of the table, the newest if none is given. Raises VersionGone and Damaged."""
         newest = self.latest()
         if newest is None:
             raise FileNotFoundError(self.root)
@@ -74,16 +97,18 @@ class Log:
         if mark is not None and wanted in self._cache and self._cache[wanted][0] == mark:
             return self._cache[wanted][1]
         if wanted > newest or wanted < 0:
-            raise VersionGone(f"{self.root.name} has no version {wanted}", why=f"its newest version is {newest}")
+            raise VersionGone(f"{self.table} has no version {wanted}", why=f"its newest version is {newest}")
+        for commit in self._replayed(wanted):
+            self._check_not_empty(commit)
         try:
             table = DeltaTable(self.root.as_uri(), version=wanted)
-        except TableNotFoundError as error:
-            raise FileNotFoundError(self.root) from error
-        except DeltaError as error:
+        except (DeltaError, OSError) as error:
+            for commit in self._replayed(wanted):
+                self.actions(commit)  # says which file it is
             why = str(error).split("\n")[0][:200]
-            if wanted < newest or self.oldest() > 0:
-                raise gone(self.root.name, wanted, why) from error
-            raise Unsupported(f"{self.root.name} cannot be read", why=why) from error
+            if wanted < newest:
+                raise gone(self.table, wanted, why) from error
+            raise damaged(self.table, f"its log cannot be read: {why}") from error
         snapshot = Snapshot(self.root, wanted, table)
         if mark is not None:
             while len(self._cache) >= 8:
@@ -91,21 +116,76 @@ class Log:
             self._cache[wanted] = (mark, snapshot)
         return snapshot
 
-    def _mark(self, version: int) -> tuple[int, int] | None:
+    def check(self) -> None:
+        """Raises Damaged if an entry of the log that the newest version is replayed from cannot be read."""
+        newest = self.latest()
+        mark = None if newest is None else self._mark(newest)
+        if newest is None or mark is None or self._checked == (newest, mark):
+            return
+        for commit in self._replayed(newest):
+            self.actions(commit)
+        self._checked = newest, mark
+
+    def _replayed(self, version: int) -> list[int]:
+        """The commits that a snapshot is replayed from, those after the newest checkpoint before it."""
+        since = max((v for v in self._numbers(".checkpoint") if v <= version), default=-1)
+        return sorted(v for v in self._numbers(".json") if since < v <= version)
+
+    def _mark(self, version: int) -> tuple[int, int, int] | None:
         """What tells a commit file from another one of the same name."""
         try:
             stat = os.stat(_commit_file(self.root, version))
         except FileNotFoundError:
             return None
-        return stat.st_ino, stat.st_mtime_ns
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+    def _check_not_empty(self, version: int) -> None:
+        """An empty file is read as a commit that did nothing, but no writer makes one: its commit was lost."""
+        with contextlib.suppress(OSError):
+            if _commit_file(self.root, version).stat().st_size == 0:
+                raise damaged(self.table, f"its log entry {_commit_file(self.root, version).name} is empty")
 
     def actions(self, version: int) -> list[Action]:
-        """What one commit says. Raises VersionGone."""
+        """What one commit says. Raises VersionGone and Damaged."""
+        found, trouble = self._lines(version)
+        if trouble:
+            raise damaged(self.table, f"its log entry {_commit_file(self.root, version).name} {trouble}")
+        return found
+
+    def _lines(self, version: int) -> tuple[list[Action], str]:
+        """What can be read of a commit, and what is wrong with the rest."""
+        found: list[Action] = []
         try:
             text = _commit_file(self.root, version).read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise gone(self.root.name, version, "its commit is no longer in the log") from None
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+            raise gone(self.table, version, "its commit is no longer in the log") from None
+        except UnicodeDecodeError:
+            return found, "is not text"
+        except OSError as error:
+            return found, f"cannot be read: {error.strerror or error}"
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    action = json.loads(line)
+                except ValueError as error:
+                    return found, f"has no JSON in line {number}: {error}"
+                said = {k: v for k, v in action.items() if v is not None} if isinstance(action, dict) else {}
+                if not said or not all(isinstance(body, dict) for body in said.values()):
+                    return found, f"has no action in line {number}"
+                found.append(said)
+        return found, "" if found else "is empty"
+
+    def told_properties(self) -> Iterator[Mapping[str, str]]:
+        """The properties that the table has had, newest first, as far as its log can be read."""
+        commits = sorted(self._numbers(".json"), reverse=True)
+        for version in commits:
+            with contextlib.suppress(VersionGone):
+                for action in reversed(self._lines(version)[0]):
+                    if isinstance(found := action.get("metaData", {}).get("configuration"), dict):
+                        yield found
+        for version in sorted(self._numbers(".checkpoint"), reverse=True):
+            with contextlib.suppress(DeltaError, OSError):
+                yield DeltaTable(self.root.as_uri(), version=version).metadata().configuration
 
     def info(self, version: int) -> Commit:
         """Who, when and why of a commit."""
@@ -117,20 +197,19 @@ class Log:
             info = {}
         # Delta dates a commit by its file. Ours are dated alike, and say so inside, where copying does not change it.
         ours = info.get("engineInfo") == ENGINE
-        stamp = info["timestamp"] if ours else os.stat(_commit_file(self.root, version)).st_mtime_ns // 1_000_000
-        rows = (info.get("operationMetrics") or {}).get("numOutputRows")
-        return Commit(
-            version,
-            datetime.fromtimestamp(stamp / 1000, timezone.utc),
-            metadata_of(info.get("userMetadata")),
-            info.get("operation", ""),
-            None if rows is None else int(rows),
-        )
-
-    def oldest(self) -> int:
-        """The oldest version whose commit is still in the log."""
-        with os.scandir(self.root / "_delta_log") as entries:
-            return min(int(e.name[:20]) for e in entries if e.name[20:] == ".json" and e.name[:20].isdigit())
+        try:
+            stamp = info["timestamp"] if ours else os.stat(_commit_file(self.root, version)).st_mtime_ns // 1_000_000
+            rows = (info.get("operationMetrics") or {}).get("numOutputRows")
+            return Commit(
+                version,
+                datetime.fromtimestamp(stamp / 1000, timezone.utc),
+                metadata_of(info.get("userMetadata")),
+                info.get("operation", ""),
+                None if rows is None else int(rows),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            name = _commit_file(self.root, version).name
+            raise damaged(self.table, f"its log entry {name} cannot be understood: {error!r}") from error
 
     def version_at(self, when: datetime) -> int | None:
         """The newest version committed no later than ``when``; None if there was none."""
@@ -141,7 +220,7 @@ class Log:
         if self.info(low).time > when:
             if low == 0:
                 return None
-            raise gone(self.root.name, low - 1, f"its log begins at version {low}")
+            raise gone(self.table, low - 1, f"its log begins at version {low}")
         while low < high:
             middle = (low + high + 1) // 2
             if self.info(middle).time <= when:
@@ -154,10 +233,13 @@ class Log:
         """Removes files that were written for a commit, unless a commit after ``after`` names them: an interrupt may
         come when the commit is already there."""
         named: set[str] = set()
-        for version in range(after + 1, (self.latest() or 0) + 1):
-            with contextlib.suppress(VersionGone):
-                for action in self.actions(version):
-                    named |= {body["path"] for kind, body in action.items() if kind in ("add", "cdc")}
+        try:
+            for version in range(after + 1, (self.latest() or 0) + 1):
+                with contextlib.suppress(VersionGone):
+                    for action in self.actions(version):
+                        named |= {body["path"] for kind, body in action.items() if kind in ("add", "cdc")}
+        except Damaged:  # what it names is not known: nothing is removed
+            return
         delete_files([file for file in files if file.path not in named], self.root)
 
     @contextlib.contextmanager
@@ -169,8 +251,10 @@ class Log:
         if sys.platform == "win32" or getattr(self._held, "now", False):
             yield
             return
-        self.root.mkdir(parents=True, exist_ok=True)
-        with open(self.root / ".rollview.lock", "ab") as file:
+        with storage_errors(f"{self.table} cannot be written"):
+            self.root.mkdir(parents=True, exist_ok=True)
+            file = open(self.root / ".rollview.lock", "ab")  # noqa: SIM115  closed below
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             self._held.now = True
             try:
@@ -198,7 +282,15 @@ class Log:
         lines: list[Action] = [{"commitInfo": info}, *actions]
         if stamp.application is not None:
             lines.append({"txn": {"appId": stamp.application, "version": stamp.sequence, "lastUpdated": moment}})
-        folder = self.root / "_delta_log"
+        with storage_errors(f"{self.table} cannot be written"):
+            self._write(version, lines, moment)
+        if version > 0 and version % _CHECKPOINT_EVERY == 0:
+            self._checkpoint()
+        return self.info(version)
+
+    def _write(self, version: int, lines: Sequence[Action], moment: int) -> None:
+        """Links a commit file into place."""
+        folder = self.root / LOG_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{uuid.uuid4().hex}.tmp"
         try:
@@ -208,14 +300,12 @@ class Log:
                 os.fsync(out.fileno())
             os.utime(draft, ns=(moment * 1_000_000, moment * 1_000_000))
             with self.exclusive():
-                os.link(draft, _commit_file(self.root, version))
-        except FileExistsError:
-            raise Overtaken from None
+                try:
+                    os.link(draft, _commit_file(self.root, version))
+                except FileExistsError:
+                    raise Overtaken from None
         finally:
             draft.unlink(missing_ok=True)
-        if version > 0 and version % _CHECKPOINT_EVERY == 0:
-            self._checkpoint()
-        return self.info(version)
 
     def _checkpoint(self) -> None:
         """A checkpoint only shortens later replays: the commit stands without it."""

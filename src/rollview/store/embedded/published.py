@@ -1,66 +1,74 @@
-"""The names by which Spark SQL reads embedded tables: temporary views of a session, kept at the newest versions.
-
-Several stores may share one session, so what a name shows is remembered for the session, not for the store.
-"""
+"""The names by which Spark SQL reads embedded tables: temporary views of a session, kept at the newest versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+import contextlib
+from collections.abc import Callable, Iterator
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from rollview.engine.sessions import SparkSource
 from rollview.engine.spark import over_state
-from rollview.parse.names import quote
+from rollview.errors import RollviewError
 from rollview.store.protocol import Identity
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a name shows: a table in a folder, or a query over it, at a version."""
-
-    folder: str
-    table: str
-    query: str | None
-    identity: Identity
-
-
-_BY_SESSION: WeakKeyDictionary[SparkSession, dict[str, Shown]] = WeakKeyDictionary()
+from rollview.store.session_names import SessionNames, Shown, names_of
 
 
 class Published:
-    """The names that one store has given."""
+    """The names that one store gives."""
 
     def __init__(
         self,
-        spark: SparkSession,
+        source: SparkSource,
         folder: str,
         identity: Callable[[str], Identity],
         read: Callable[[str], DataFrame],
     ) -> None:
-        self.spark = spark
+        self.source = source
         self.folder = folder
         self._identity = identity
         self._read = read
-        self._shown = _BY_SESSION.setdefault(spark, {})
+        self._given: dict[str, tuple[str, str | None]] = {}
 
-    def mine(self) -> dict[str, Shown]:
-        return {name: shown for name, shown in self._shown.items() if shown.folder == self.folder}
+    @property
+    def _names(self) -> SessionNames:
+        """The names of the session; of one that is not made yet, there are none."""
+        spark = self.source.made
+        return SessionNames() if spark is None else names_of(spark)
+
+    def given(self) -> dict[str, tuple[str, str | None]]:
+        """The names that this folder's stores have given, each with its table and the query over it."""
+        shown = self._names.shown.items()
+        return {name: (each.table, each.query) for name, each in shown if each.folder == self.folder} | self._given
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """Inside, names that another store gave to the session mean nothing."""
+        with self._names.turn(self.folder):
+            self._names.enter(self.source.made, self.folder)
+            yield
 
     def show(self, name: str, table: str, query: str | None = None) -> None:
         """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
-        wanted = Shown(self.folder, table, query, self._identity(table))
-        if self._shown.get(name) != wanted:
-            rows = self._read(table)
-            (rows if query is None else over_state(rows, query)).createOrReplaceTempView(quote(name))
-            self._shown[name] = wanted
+        self._given[name] = table, query
+        with self._names.turn(self.folder):
+            try:
+                wanted = Shown(self.folder, table, query, self._identity(table))
+                if self._names.shown.get(name) != wanted:
+                    rows = self._read(table)  # with this there is a session
+                    rows = rows if query is None else over_state(rows, query)
+                    self._names.give(rows, name, wanted)
+            except RollviewError:  # better no rows than old ones
+                self._names.take(self.source.made, name)
+                raise
 
     def forget(self, name: str) -> None:
-        if name in self.mine():
-            del self._shown[name]
-            self.spark.catalog.dropTempView(name)
+        self._given.pop(name, None)
+        with self._names.turn(self.folder):
+            shown = self._names.shown.get(name)
+            if shown is not None and shown.folder == self.folder:
+                self._names.take(self.source.made, name)
 
     def distrust(self) -> None:
-        """After a statement that may have made or dropped views by itself, every name is given anew."""
-        self._shown.clear()
+        """After a statement that may have made or dropped views by itself, every name is given again."""
+        self._names.distrust()

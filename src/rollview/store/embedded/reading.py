@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +14,15 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from rollview.errors import SchemaChanged
+from rollview.errors import Damaged, SchemaChanged
 from rollview.parse.names import quote
+from rollview.parse.stored_names import damaged
 from rollview.store.edits import FILE, POSITION, located
 from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log, gone
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
 from rollview.store.rows import sql_type
-from rollview.store.warehouse import table_of
 
 #: Files with the commits that they belong to; a file that is restored belongs to several.
 Dated = list[tuple[str, int]]
@@ -30,14 +31,26 @@ Dated = list[tuple[str, int]]
 _MOST_BYTES = 256_000_000
 
 
-def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+def snapshot_rows(spark: SparkSession, snapshot: Snapshot, *, newest: bool) -> DataFrame:
+    """The rows of a version. Raises Damaged if a file of the newest is missing, VersionGone if one of an older is."""
     snapshot.check_readable()
+    if newest and (lost := missing_file(snapshot)):
+        raise lost
     return _frame(spark, snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
 
 
+def missing_file(snapshot: Snapshot) -> Damaged | None:
+    """The error for the newest version of a table of which a data file is gone; None if all are there."""
+    for file in snapshot.files:
+        elsewhere = re.match(r"\w+:", file.path)  # an address: the table is a clone, and its files are another's
+        if not elsewhere and not os.path.exists(snapshot.path(file)):
+            return damaged(snapshot.name, f"its data file {file.path} is missing in {snapshot.root}")
+    return None
+
+
 def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
-    """The rows of a snapshot with their file and position."""
-    rows = snapshot_rows(spark, snapshot)
+    """The rows of the newest snapshot with their file and position."""
+    rows = snapshot_rows(spark, snapshot, newest=True)
     if snapshot.files:
         return located(rows)
     return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}")
@@ -56,8 +69,7 @@ def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[
     full = [str(snapshot.root / path) for path in paths]
     for path in full:
         if not os.path.exists(path):
-            table = table_of(snapshot.root.name) or snapshot.root.name
-            raise gone(table, snapshot.version, f"its file {Path(path).name} has been vacuumed away")
+            raise gone(snapshot.name, snapshot.version, f"its file {Path(path).name} has been vacuumed away")
     reader = spark.read.schema(schema)
     if not snapshot.partitions:
         return reader.parquet(*full)

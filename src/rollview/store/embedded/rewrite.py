@@ -24,8 +24,8 @@ from rollview.store.embedded.files import read_rows, write_frame, write_rows
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
-#: Edits up to this many rows are applied in this process; more of them by Spark.
-SMALL = 1_000_000
+#: Edits up to this many rows, of up to this many bytes in files, are applied in this process; more of them by Spark.
+SMALL, SMALL_BYTES = 1_000_000, 64_000_000
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Rewrite:
 def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str], *, few: bool = False) -> Rewrite:
     """Applies the edits, of which there may be known to be ``few``. Nothing is committed; whoever fails to commit
     discards."""
-    if few or sum(file.rows for file in snapshot.files) <= SMALL:
+    if few or _are_small(snapshot.files):
         rows = edits.toArrow()
     else:
         staged = write_frame(edits, snapshot.root, CHANGE_FOLDER)
         try:
-            if sum(file.rows for file in staged) > SMALL:
+            if not _are_small(staged):
                 return _rewrite_large(
                     snapshot, edits.sparkSession.read.parquet(*map(snapshot.path, staged)), table, key
                 )
@@ -73,6 +73,10 @@ def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]
         if rows is None:
             return Rewrite((), (), (), 0, 0, 0)
     return _rewrite_small(snapshot, rows, table, key)
+
+
+def _are_small(files: Sequence[DataFile]) -> bool:
+    return sum(file.rows for file in files) <= SMALL and sum(file.size for file in files) <= SMALL_BYTES
 
 
 def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequence[str]) -> Rewrite:

@@ -18,6 +18,7 @@ from deltalake import DeltaTable, Schema
 from pyspark.sql.types import StructType
 
 from rollview.errors import Unsupported, UserError
+from rollview.store.warehouse import table_of
 
 Action = dict[str, Any]
 
@@ -82,6 +83,11 @@ class Snapshot:
     root: Path
     version: int
     table: DeltaTable = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The table's name, for messages."""
+        return table_of(self.root.name) or self.root.name
 
     @cached_property
     def table_id(self) -> str:
@@ -151,7 +157,7 @@ class Snapshot:
         if extra:
             raise self._feature(", ".join(sorted(extra)), "write")
         if self.properties.get("delta.appendOnly", "false").lower() == "true" and not appending:
-            raise UserError(f"{self.root.name} is append-only", why="its property delta.appendOnly is true")
+            raise UserError(f"{self.name} is append-only", why="its property delta.appendOnly is true")
         if any(name.startswith("delta.constraints.") for name in self.properties):
             raise self._feature("CHECK constraints", "write")
         if any("delta.generationExpression" in f.metadata for f in self.schema.fields):
@@ -179,7 +185,7 @@ class Snapshot:
 
     def _feature(self, feature: str, verb: str = "read") -> Unsupported:
         return Unsupported(
-            f"The embedded store cannot {verb} {self.root.name}",
+            f"The embedded store cannot {verb} {self.name}",
             why=f"the table uses {feature}",
             todo="open the warehouse with rollview.connect(folder, store='delta')",
         )

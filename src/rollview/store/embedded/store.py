@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from rollview.engine.protocol import Kept
-from rollview.engine.spark import LOCAL_ROWS, SparkEngine, small_frame
+from rollview.engine.protocol import NOTHING, Answer, Kept
+from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared
 from rollview.errors import (
     Conflict,
     NameTaken,
@@ -36,8 +36,9 @@ from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.embedded.tables import EmbeddedTables, key_of
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
-from rollview.store.rows import aligned, column_named, declared
+from rollview.store.rows import aligned, column_named
 from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
+from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 
 T = TypeVar("T")
 
@@ -85,6 +86,24 @@ class EmbeddedStore(EmbeddedTables):
                 return log.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
             except Overtaken:
                 raise NameTaken(f"Another writer has just made a table named {table}") from None
+
+    def recreate(
+        self, table: str, rows: DataFrame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
+    ) -> Commit:
+        made = Log(self.root / f".new-{uuid.uuid4().hex}")
+        schema = _declared(rows)
+        check_schema(table, schema, ())
+        check_properties(table, properties or {})
+        with self._written(made, rows, -1) as files:
+            metadata = metadata_action(schema, _settings((), properties))
+            actions = [protocol_action(schema), metadata, *(f.add() for f in files)]
+            commit = made.commit(0, actions, "CREATE TABLE", stamp, sum(f.rows for f in files))
+        trash = set_aside(self.root, table)
+        with storage_errors(f"{table} cannot be written; what was stored of it is in {trash}"):
+            os.rename(made.root, self._log(table).root)
+        self._logs.pop(table, None)
+        remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
+        return commit
 
     @contextlib.contextmanager
     def _written(self, log: Log, rows: DataFrame | StructType, after: int) -> Iterator[list[DataFile]]:
@@ -253,11 +272,10 @@ class EmbeddedStore(EmbeddedTables):
     def drop(self, table: str) -> None:
         if not self.exists(table):
             raise self._not_found(table)
-        trash = self.root / f".dropped-{uuid.uuid4().hex}"
-        os.rename(self._log(table).root, trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        trash = set_aside(self.root, table)
         self._logs.pop(table, None)
         self._published.forget(table)
+        remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
 
     def _repeated(self, snapshot: Snapshot, stamp: Stamp) -> bool:
         if stamp.application is None:
@@ -278,12 +296,15 @@ class EmbeddedStore(EmbeddedTables):
 
     # SQL
 
+    def asked(self) -> contextlib.AbstractContextManager[None]:
+        return self._published.asked()
+
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        for name, shown in self._published.mine().items():
-            if not self.exists(shown.table):
+        for name, (table, _) in self._published.given().items():
+            if not self.exists(table):
                 self._published.forget(name)
         wanted: dict[str, tuple[str, str | None]] = {w: (w, None) for w in words if self.exists(w)}
-        wanted |= {name: (shown.table, shown.query) for name, shown in self._published.mine().items()}
+        wanted |= self._published.given()
         problems: dict[str, RollviewError] = {}
         for name, (table, query) in wanted.items():
             try:
@@ -298,14 +319,14 @@ class EmbeddedStore(EmbeddedTables):
     def unpublish_view(self, view: str) -> None:
         self._published.forget(view)
 
-    def run(self, statement: TableStatement, sql: str) -> DataFrame:
+    def run(self, statement: TableStatement, sql: str) -> Answer:
         if isinstance(statement, CreateTable):
             return self._run_create(statement)
         if isinstance(statement, DropTable):
             name = self.canonical(statement.name)
             if self.exists(name) or not statement.if_exists:
                 self.drop(name)
-            return _outcome(self.spark)
+            return NOTHING
         table = self.canonical(statement.table)
         if isinstance(statement, Insert):
             return self._run_insert(statement, table)
@@ -321,25 +342,27 @@ class EmbeddedStore(EmbeddedTables):
 
         done = self._edit(table, edits, type(statement).__name__.upper())[1]
         assert done is not None
-        return _outcome(self.spark, inserted=done.inserted, updated=done.updated, deleted=done.deleted)
+        return _counts(inserted=done.inserted, updated=done.updated, deleted=done.deleted)
 
-    def _run_insert(self, statement: Insert, table: str) -> DataFrame:
+    def _run_insert(self, statement: Insert, table: str) -> Answer:
         first = self._snapshot(table)
         rows = insert_rows(self.spark.sql(statement.query), statement, first.schema, table)
         if statement.overwrite:
-            return _outcome(self.spark, inserted=self.replace(table, rows).rows)
+            return _counts(inserted=self.replace(table, rows).rows)
         commit = self._append(first, table, rows, NO_STAMP)
-        return _outcome(self.spark, inserted=commit.rows if commit.version > first.version else 0)
+        return _counts(inserted=commit.rows if commit.version > first.version else 0)
 
-    def _run_create(self, statement: CreateTable) -> DataFrame:
+    def _run_create(self, statement: CreateTable) -> Answer:
         table = self.canonical(statement.name)
         exists = self.exists(table)
         if exists and statement.if_not_exists:
-            return _outcome(self.spark)
-        rows = declared(statement.columns) if statement.query is None else self.spark.sql(statement.query)
+            return NOTHING
+        query = statement.query
+        rows = declared(self.spark, statement.columns) if query is None else self.spark.sql(query)
         properties = dict(statement.properties) | ({"comment": statement.comment} if statement.comment else {})
         write = self.replace if exists and statement.or_replace else self.create
-        return _outcome(self.spark, inserted=write(table, rows, key=statement.key, properties=properties).rows)
+        commit = write(table, rows, key=statement.key, properties=properties)
+        return NOTHING if query is None else _counts(inserted=commit.rows)
 
     def pass_on(self, sql: str) -> DataFrame:
         verb = next(iter(SqlTokens.of(sql).tokens)).text.upper()
@@ -369,5 +392,5 @@ def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> Struct
     return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
-def _outcome(spark: SparkSession, *, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> DataFrame:
-    return small_frame(spark, [[inserted or 0, updated, deleted]], "inserted BIGINT, updated BIGINT, deleted BIGINT")
+def _counts(*, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> Answer:
+    return Answer(dict.fromkeys(("inserted", "updated", "deleted"), "BIGINT"), [[inserted or 0, updated, deleted]])

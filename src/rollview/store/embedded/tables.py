@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,31 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.errors import TableNotFound, nearest
+from rollview.engine.sessions import SparkSource, source_of
+from rollview.errors import Damaged, TableNotFound, nearest
 from rollview.parse.names import Name, quote
+from rollview.parse.stored_names import damaged
 from rollview.store.embedded.log import Log
 from rollview.store.embedded.published import Published
-from rollview.store.embedded.reading import changed_rows, few_changes, snapshot_rows
+from rollview.store.embedded.reading import changed_rows, few_changes, missing_file, snapshot_rows
 from rollview.store.embedded.snapshot import Snapshot
 from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit
-from rollview.store.warehouse import flat_name, folder_of, open_warehouse, table_of
+from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 
 
 class EmbeddedTables:
     """The part of the store that names and reads."""
 
-    def __init__(self, spark: SparkSession, folder: str | Path) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession | SparkSource, folder: str | Path) -> None:
+        self.source = source_of(spark)
         self.root = open_warehouse(folder)
         self._logs: dict[str, Log] = {}
-        self._published = Published(spark, str(self.root), self.identity, self.read)
+        self._published = Published(self.source, str(self.root), self.identity, self.read)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session that reads and writes rows; what the log tells is known without it."""
+        return self.source.spark
 
     # names
 
@@ -50,7 +57,7 @@ class EmbeddedTables:
         return table[len(prefix) :] if table.startswith(prefix) else None
 
     def tables(self) -> list[str]:
-        found = (table_of(entry.parent.name) for entry in self.root.glob("*/_delta_log"))
+        found = (table_of(entry.parent.name) for entry in self.root.glob(f"*/{LOG_FOLDER}"))
         return sorted(table for table in found if table is not None and self.exists(table))
 
     def exists(self, table: str) -> bool:
@@ -70,7 +77,21 @@ class EmbeddedTables:
     def _not_found(self, table: str) -> TableNotFound:
         return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
 
+    # what is left of a damaged table
+
+    def damage(self, table: str) -> Damaged | None:
+        try:
+            return missing_file(self._snapshot(table))
+        except Damaged as error:
+            return error
+
+    def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        return self._log(table).told_properties()
+
     # reading
+
+    def versioned(self, table: str) -> bool:
+        return True
 
     def identity(self, table: str) -> Identity:
         snapshot = self._snapshot(table)
@@ -98,7 +119,8 @@ class EmbeddedTables:
         return self._snapshot(table, version).bounds(column)
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
-        return snapshot_rows(self.spark, self._snapshot(table, version))
+        newest = version is None or version == self._log(table).latest()
+        return snapshot_rows(self.spark, self._snapshot(table, version), newest=newest)
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
         self._snapshot(table, upto)
@@ -129,4 +151,7 @@ class EmbeddedTables:
 
 
 def key_of(snapshot: Snapshot) -> tuple[str, ...]:
-    return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
+    try:
+        return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
+    except (ValueError, TypeError) as error:
+        raise damaged(snapshot.name, f"its property {KEY_PROPERTY} cannot be read: {error}") from error

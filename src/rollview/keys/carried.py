@@ -1,0 +1,62 @@
+"""A plan that carries its key along: key columns that a projection drops are passed on.
+
+Before: ``project city`` over ``scan customers`` (key cust_id). After: ``project city, cust_id``.
+Both branches of a UNION ALL carry their keys, and a tag. Not through a DISTINCT, a group or a set operation: there one
+more column would change which rows there are.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.keys.branches import tagged
+from rollview.keys.facts import facts_of
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import (
+    FULL,
+    Column,
+    Computed,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    UnionAll,
+    Window,
+)
+
+#: Says of a row of a FULL JOIN that its left side is there.
+THERE = "__there"
+
+
+def carrying(node: Node) -> Node:
+    """The plan whose projections pass on the keys of their inputs."""
+    if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
+        below = [carrying(child) for child in node.inputs]
+        if isinstance(node, Join) and node.kind in ("semi", "anti", "mark", "single"):
+            below = [below[0], node.right]
+        over = node.with_inputs(below)
+        return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over
+    if isinstance(node, Project):
+        below = [carrying(node.input)]
+        passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
+        key = facts_of(below[0]).key or frozenset()
+        extra = [c for c in below[0].columns if c.name in key and c.name not in passed and c.name not in node.names]
+        return Project(below[0], node.output + tuple(Computed(column, ref(column.name)) for column in extra))
+    if type(node) is UnionAll:
+        return tagged(node, carrying(node.left), carrying(node.right)) or node
+    return node
+
+
+def _with_sides_told(join: Join) -> Node:
+    """A FULL JOIN of which each row says whether its left side is there, if nothing else does: a key that can be NULL
+    does not tell a left row with a NULL key from the lack of a left row."""
+    left = facts_of(join.left)
+    if left.key is None or facts_of(join.right).key is None or facts_of(join).key is not None:
+        return join
+    base = join.left.columns[0].name if join.left.columns else join.right.columns[0].name
+    tag = Column(f"{base}_there", THERE, exp.DataType.build("int"))
+    own = tuple(Computed(column, ref(column.name)) for column in join.left.columns)
+    return join.with_inputs([Project(join.left, (*own, Computed(tag, exp.Literal.number(1)))), join.right])

@@ -1,0 +1,215 @@
+"""Aggregates whose value depends on the order of the rows, over rows in the order of their key.
+
+| aggregate | what decides it |
+|---|---|
+| collect_list, listagg; first, last, any_value | the rows come in the order of the key |
+| max_by, min_by | among rows equal in what they are compared by: the greatest key, the least key |
+| collect_set, and lists of DISTINCT values | the elements come in their own order |
+| mode | the least of the most frequent values |
+
+``f(x ORDER BY k)`` is written for the first two; each dialect says it in its own way: see ``compile/ordered``. Not for
+lists whose order nobody sees: ``sort_array(collect_list(x))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.keys.choices import Choice, Deciding, deciding, said
+from rollview.keys.facts import Names, facts_of
+from rollview.plan.expressions import Expr, conjunction, names_in, ref
+from rollview.plan.nodes import Aggregate, Distinct, Node, UnionAll
+
+#: Wrappers of a function that belong to it.
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+
+#: Functions of a list that give the same whatever the order of its elements is; the last by name only.
+_OF_ANY_ORDER = (exp.ArraySort, exp.ArraySize, exp.ArrayMax, exp.ArrayMin, exp.ArrayContains)
+_NAMED_OF_ANY_ORDER = {"cardinality", "arrays_overlap"}
+
+_LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+_FIRST = (exp.First, exp.FirstValue, exp.AnyValue)
+_LAST = (exp.Last, exp.LastValue)
+
+
+def aggregate_in_order(node: Aggregate, choices: list[Choice], unseen: Names) -> Node:
+    """The groups with every aggregate over rows in an order that decides. ``unseen`` are lists of which the order is
+    not seen."""
+    known_keys = [item.value.name for item in node.keys if isinstance(item.value, exp.Column)]
+    given: Sequence[str] = known_keys if node.sets is None else ()
+    used = frozenset().union(*(names_in(item.value) for item in node.aggregates))
+    below, found = node.input, []
+    for item in node.aggregates:
+        decided = None if item.column.name in unseen else _decided(item.value, below, given, used)
+        if decided is None:
+            found.append(item)
+            continue
+        value, row, choice = decided
+        below = row.input
+        choices.append(choice)
+        found.append(replace(item, value=value))
+    return node if tuple(found) == node.aggregates else replace(node, input=below, aggregates=tuple(found))
+
+
+def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tuple[Expr, Deciding, Choice] | None:
+    """An aggregate that leaves nothing open, and what decides it; None if the rows' order makes no difference."""
+    called = unwrapped(value)
+    ordered = called.find(exp.Order)
+    own = [term.this.name for term in ordered.expressions if isinstance(term.this, exp.Column)] if ordered else []
+    row = deciding(below, [*given, *own], used)
+    if row.key and not row.columns:
+        return None
+    known = facts_of(row.input).closure([*given, *own])
+    arguments = [part for part in called.iter_expressions() if not isinstance(part, exp.Literal)]
+    if arguments and names_in(arguments[0]) <= known:
+        return None  # one value in every row of the group
+    what = said(value, below)
+    of_values = by_value(value)
+    if of_values is not None:
+        return of_values[0], replace(row, input=below), Choice(what, of_values[1])
+    found = by_row(value, row, known) or in_order(value, row.terms)
+    if found is None:
+        return None
+    if not row.columns:
+        return value, row, row.choice(what, "rows")
+    kind = "elements" if isinstance(called, exp.ArrayAgg | exp.GroupConcat) else "rows"
+    return found, row, row.choice(what, "ties" if isinstance(called, exp.ArgMax | exp.ArgMin) else kind)
+
+
+def unwrapped(value: Expr) -> Expr:
+    """The function itself, without FILTER and IGNORE NULLS."""
+    while isinstance(value, _WRAPPERS):
+        value = value.this
+    return value
+
+
+def by_value(value: Expr) -> tuple[Expr, str] | None:
+    """An aggregate that the values alone decide, and how; None if it is none of those."""
+    called = unwrapped(value)
+    if isinstance(called, exp.Mode) and called.args.get("this") is not None and not called.args.get("deterministic"):
+        return _put(value, exp.Mode(this=called.this.copy(), deterministic=exp.true())), "the least of these values"
+    inner = called.args.get("this")
+    if isinstance(inner, exp.Distinct) and isinstance(called, exp.ArrayAgg | exp.GroupConcat):
+        element = inner.expressions[0]
+        if isinstance(called, exp.ArrayAgg):
+            return _put(value, exp.ArrayUniqueAgg(this=_order(element, _ascending([element])))), "elements in order"
+        changed = called.copy()
+        changed.set("this", _order(inner, _ascending([element])))
+        return _put(value, changed), "elements in order"
+    if isinstance(called, exp.ArrayUniqueAgg) and not isinstance(inner, exp.Order):
+        return _put(value, exp.ArrayUniqueAgg(this=_order(called.this, _ascending([called.this])))), "elements in order"
+    return None
+
+
+def by_row(value: Expr, row: Deciding, known: Names) -> Expr | None:
+    """``max_by(x, y)`` that takes the greatest key among equal y, ``min_by`` that takes the least; None if it is none
+    of these, or if y decides x."""
+    called = unwrapped(value)
+    if not isinstance(called, exp.ArgMax | exp.ArgMin):
+        return None
+    by = called.expression
+    bare = by.this if isinstance(by, exp.Order) else by
+    if isinstance(bare, exp.Column) and names_in(called.this) <= facts_of(row.input).closure({*known, bare.name}):
+        return None
+    falling = isinstance(called, exp.ArgMax)
+    terms: list[Expr] = [
+        exp.Ordered(this=ref(column.name), desc=falling, nulls_first=not falling)
+        for column in row.columns
+        if column.name != bare.name
+    ]
+    if not terms:
+        return None
+    changed = called.copy()
+    changed.set("expression", _order(by, terms))
+    return _put(value, changed)
+
+
+def in_order(value: Expr, terms: Sequence[Expr], spec: Expr | None = None) -> Expr | None:
+    """A function over rows in the order of some terms, beside an order that it has; None if the order of the rows makes
+    no difference to it. ``spec`` is the frame, if it is a window function."""
+    called, conditions = unwrapped(value), _conditions(value)
+    found: Expr
+    if isinstance(called, exp.ArrayAgg | exp.GroupConcat):
+        inner = called.this
+        if isinstance(inner, exp.Distinct) or (isinstance(inner, exp.Order) and isinstance(inner.this, exp.Distinct)):
+            return None
+        found = called.copy()
+        found.set("this", _order(inner, terms))
+    elif isinstance(called, (*_FIRST, *_LAST)):
+        inner = called.this.this if isinstance(called.this, exp.Order) else called.this
+        if isinstance(called, exp.AnyValue) or _ignores_nulls(value):
+            conditions.append(exp.Not(this=exp.Is(this=inner.copy(), expression=exp.null())))
+        found = (exp.Last if isinstance(called, _LAST) else exp.First)(this=_order(called.this, terms))
+    elif isinstance(called, exp.NthValue) and (spec is None or spec.args.get("start") == "UNBOUNDED"):
+        if _ignores_nulls(value):
+            return None
+        conditions.append(exp.EQ(this=terms[0].this.copy(), expression=called.args["offset"].copy()))
+        found = exp.First(this=_order(called.this, terms))
+    else:
+        return None
+    condition = conjunction(conditions)
+    return found if condition is None else exp.Filter(this=found, expression=exp.Where(this=condition))
+
+
+def order_unseen(plan: Node) -> Names:
+    """The lists that a plan makes of which only the size, the sorted elements or the like are seen."""
+    lists = {
+        item.column.name
+        for node in plan.walk()
+        if isinstance(node, Aggregate)
+        for item in node.aggregates
+        if isinstance(unwrapped(item.value), _LISTS)
+    }
+    if not lists:
+        return frozenset()
+    seen = {column.name for column in plan.columns}
+    for node in plan.walk():
+        if isinstance(node, Distinct | UnionAll):
+            seen |= {name for side in node.inputs for name in side.names}
+        for value in node.expressions:
+            for column in value.find_all(exp.Column):
+                if column.name in lists and not _of_any_order(column):
+                    seen.add(column.name)
+    return frozenset(lists - seen)
+
+
+def _of_any_order(column: exp.Column) -> bool:
+    reader = column.parent
+    while isinstance(reader, exp.Paren):
+        reader = reader.parent
+    if isinstance(reader, exp.Anonymous):
+        return reader.name.lower() in _NAMED_OF_ANY_ORDER
+    return isinstance(reader, _OF_ANY_ORDER) and not (isinstance(reader, exp.ArraySort) and reader.expression)
+
+
+def _order(value: Expr, terms: Sequence[Expr]) -> Expr:
+    """``x ORDER BY …``, after the order that there is."""
+    if isinstance(value, exp.Order):
+        value, terms = value.this, [*value.expressions, *terms]
+    return exp.Order(this=value.copy(), expressions=[term.copy() for term in terms])
+
+
+def _ascending(values: Sequence[Expr]) -> list[Expr]:
+    return [exp.Ordered(this=value.copy(), nulls_first=True) for value in values]
+
+
+def _ignores_nulls(value: Expr) -> bool:
+    return isinstance(value, exp.IgnoreNulls) or (isinstance(value, exp.Filter) and _ignores_nulls(value.this))
+
+
+def _conditions(value: Expr) -> list[Expr]:
+    found: list[Expr] = []
+    while isinstance(value, _WRAPPERS):
+        if isinstance(value, exp.Filter):
+            found.append(value.expression.this.copy())
+        value = value.this
+    return found
+
+
+def _put(value: Expr, called: Expr) -> Expr:
+    """The function in the wrappers of another."""
+    condition = conjunction(_conditions(value))
+    return called if condition is None else exp.Filter(this=called, expression=exp.Where(this=condition))

@@ -1,0 +1,224 @@
+"""Parameters of SQL text: ``:name`` and ``?``, replaced by literals of the values that are given for them.
+
+The literals become part of the text, so a parameter can stand wherever a literal can, in every kind of statement and on
+every engine; the stored query of a view holds the values it was created with. Markers are found among the tokens of the
+text: what looks like one in a string, a quoted name or a comment is not a marker, and neither are the colons of
+``x::INT``, ``v:path`` and ``STRUCT<a: INT>``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import numbers
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import TokenType
+
+from rollview.errors import Place, UserError, nearest
+from rollview.parse.tokens import SqlTokens, Word
+
+#: Values by name, for ``:name``, or in the order of the text, for ``?``.
+Args = Mapping[str, Any] | Sequence[Any]
+
+#: After these words an expression begins; after any other word, a colon leads into the value that the word names.
+_BEFORE_EXPRESSIONS = {
+    "ALL", "AND", "BETWEEN", "BY", "CASE", "DEFAULT", "DISTINCT", "DIV", "ELSE", "ESCAPE", "FOR", "FROM", "HAVING",
+    "ILIKE", "IN", "INTERVAL", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "QUALIFY", "RANGE", "REGEXP",
+    "RETURN", "RLIKE", "ROWS", "SELECT", "SET", "THEN", "VALUES", "WHEN", "WHERE",
+}  # fmt: skip
+_CLOSING = (")", "]", "}")
+
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A place that a value is wanted for: by ``name``, or by position if the name is None."""
+
+    name: str | None
+    start: int
+    stop: int
+
+
+def markers(sql: str) -> list[Marker]:
+    """The parameter markers of a text, from left to right."""
+    tokens = SqlTokens.of(sql).tokens
+    found = []
+    for i, token in enumerate(tokens):
+        if token.kind is TokenType.PLACEHOLDER and token.text == "?":
+            found.append(Marker(None, token.start, token.stop))
+        elif token.kind is TokenType.COLON and i + 1 < len(tokens):
+            named = tokens[i + 1]
+            if named.nameable and named.start == token.stop and not (i and _ends_value(tokens[i - 1])):
+                found.append(Marker(named.text.replace("``", "`"), token.start, named.stop))
+    return found
+
+
+def _ends_value(token: Word) -> bool:
+    """Whether a value or a name ends with this token, so that a colon after it is a path or a type."""
+    if not token.plain or token.kind is TokenType.NUMBER or token.text in _CLOSING:
+        return True
+    return token.text.isidentifier() and token.text.upper() not in _BEFORE_EXPRESSIONS
+
+
+def bound(statements: Sequence[str], args: Args) -> list[str]:
+    """The statements with the markers replaced by literals. Named values are shared by all statements; positional ones
+    are taken in order, from the first statement to the last. Every value must be used, every marker needs one."""
+    named = isinstance(args, Mapping)
+    if isinstance(args, str | bytes) or not isinstance(args, Mapping | Sequence):
+        raise UserError(
+            f"Parameters cannot be given as {type(args).__name__}",
+            todo="pass a dict for :name markers, or a list for ? markers",
+        )
+    given: Iterable[tuple[Any, Any]] = args.items() if isinstance(args, Mapping) else enumerate(args)
+    left = {which: literal(value, _what(which)) for which, value in given}
+    used: set[Any] = set()
+    out = []
+    for sql in statements:
+        parts, at = [], 0
+        for marker in markers(sql):
+            which = len(used) if marker.name is None else marker.name
+            if named is (marker.name is None) or which not in left:
+                raise _missing(sql, marker, args)
+            used.add(which)
+            parts += [sql[at : marker.start], _apart(left[which], sql[: marker.start], sql[marker.stop :])]
+            at = marker.stop
+        out.append("".join([*parts, sql[at:]]))
+    if unused := [which for which in left if which not in used]:
+        raise UserError(
+            f"There is no marker for {', '.join(_what(which) for which in unused)}",
+            why=f"the text has {len(used)} markers, and {len(left)} values are given" if not named else "",
+            todo="leave the value out, or use it in the text: " + (f":{unused[0]}" if named else "?"),
+        )
+    return out
+
+
+def _apart(text: str, before: str, after: str) -> str:
+    """A literal with a space on either side if it would run into the word there: ``LIMIT:n``."""
+    left = " " if re.search(r"\w$", before) else ""
+    return left + text + (" " if re.match(r"\w", after) else "")
+
+
+def _what(which: object) -> str:
+    """A parameter as errors call it."""
+    return f":{which}" if isinstance(which, str) else f"? number {which + 1}" if isinstance(which, int) else repr(which)
+
+
+def _missing(sql: str, marker: Marker, args: Args) -> UserError:
+    where = Place(sql, marker.start, marker.stop)
+    named = isinstance(args, Mapping)
+    if named and marker.name is None:
+        return UserError(
+            "There is no value for a ? marker",
+            where=where,
+            why="the values are given by name",
+            todo="write :name, or pass the values as a list; a text uses either names or positions",
+        )
+    if not named and marker.name is not None:
+        return UserError(
+            f"There is no value for :{marker.name}",
+            where=where,
+            why="the values are given by position",
+            todo="write ?, or pass the values as a dict; a text uses either names or positions",
+        )
+    if marker.name is None:
+        why = f"{len(args)} value{' is' if len(args) == 1 else 's are'} given, and the text has more ? markers"
+        return UserError("There is no value for a ? marker", where=where, why=why, todo="pass one value per marker")
+    known = [str(name) for name in args]
+    why = f"values are given for {', '.join(known)}" if known else "no values are given"
+    return UserError(f"There is no value for :{marker.name}", where=where, why=why, todo=nearest(marker.name, known))
+
+
+def literal(value: Any, what: str = "the parameter") -> str:
+    """A value as a literal of Spark SQL that has the value's type."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, numbers.Integral):
+        return _integer(int(value), what)
+    if isinstance(value, float):
+        return _double(float(value))
+    if isinstance(value, decimal.Decimal):
+        return _decimal(value, what)
+    if isinstance(value, str):
+        return _string(str.__str__(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"X'{bytes(value).hex()}'"
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP'{datetime.datetime.isoformat(value, ' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE'{value.isoformat()}'"
+    if isinstance(value, datetime.timedelta):
+        micros = value // datetime.timedelta(microseconds=1)
+        sign, whole, part = "-" if micros < 0 else "", *divmod(abs(micros), 1_000_000)
+        return f"(INTERVAL '{sign}{whole}.{part:06}' SECOND)"
+    if isinstance(value, Mapping):
+        pairs = [literal(item, what) for pair in value.items() for item in pair]
+        return f"map({', '.join(pairs)})"
+    fields = _fields(value)
+    if fields is not None:
+        pairs = [f"{_string(name)}, {literal(item, what)}" for name, item in fields.items()]
+        return f"named_struct({', '.join(pairs)})"
+    if isinstance(value, list | tuple):
+        return f"array({', '.join(literal(item, what) for item in value)})"
+    raise UserError(
+        f"A {type(value).__name__} cannot be the value of {what}",
+        why="there is no SQL literal for it",
+        todo="pass a number, str, bool, None, bytes, date, datetime, timedelta, Decimal, or a list or dict of these",
+    )
+
+
+def _fields(value: Any) -> Mapping[str, Any] | None:
+    """The fields of a row: a named tuple, or a Row of Spark."""
+    for name in ("asDict", "_asdict"):
+        if isinstance(value, tuple) and callable(method := getattr(value, name, None)):
+            found: Mapping[str, Any] = method()
+            return found
+    return None
+
+
+def _integer(value: int, what: str) -> str:
+    if abs(value) >= 10**_MOST_DIGITS:
+        raise _too_long(what)
+    return _signed(str(value))
+
+
+def _double(value: float) -> str:
+    if not math.isfinite(value):
+        name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return f"CAST('{name}' AS DOUBLE)"
+    text = float.__repr__(value)
+    return _signed(text + ("D" if "e" in text else "E0D"))  # with an exponent no engine takes it for a decimal first
+
+
+def _decimal(value: decimal.Decimal, what: str) -> str:
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise UserError(f"{value} cannot be the value of {what}", why="a DECIMAL is a finite number")
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(0, exponent), scale, 1)
+    if precision > _MOST_DIGITS:
+        raise _too_long(what)
+    return f"CAST({_signed(format(value, 'f'))} AS DECIMAL({precision}, {scale}))"
+
+
+def _too_long(what: str) -> UserError:
+    return UserError(f"The value of {what} has too many digits", why=f"a number in SQL has at most {_MOST_DIGITS}")
+
+
+def _signed(number: str) -> str:
+    """A number that can stand after any operator: two minus signs in a row would begin a comment."""
+    return f"({number})" if number.startswith("-") else number
+
+
+def _string(value: str) -> str:
+    """A string literal. Spark replaces ``${name}`` even in a string, so the two characters are kept apart."""
+    pieces = [re.sub(r"(['\\])", r"\\\1", piece) for piece in re.split(r"(?<=\$)(?=\{)", value)]
+    whole = ", ".join(f"'{piece}'" for piece in pieces)
+    return whole if len(pieces) == 1 else f"concat({whole})"

@@ -1,0 +1,102 @@
+"""How far views are behind the base tables, through all levels.
+
+A view shows versions of the tables and views that it reads. If it reads a view, showing that view's newest version is
+not enough: that view may itself be behind. So a view is fresh if its own tables have not moved on and every view that
+it reads is fresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rollview.errors import Damaged, RollviewError, TableNotFound
+from rollview.refresh.views import Catalog, View
+from rollview.store.protocol import Identity
+
+
+class Freshness:
+    """Which views are behind; of each it is found out once. ``fixed`` versions count as the newest ones."""
+
+    def __init__(self, catalog: Catalog, fixed: Mapping[str, Identity] | None = None) -> None:
+        self._catalog = catalog
+        self._fixed = {} if fixed is None else fixed
+        self._known: dict[str, bool] = {}
+        self._damages: dict[str, Damaged | None] = {}
+
+    def behind(self, view: View, vector: Mapping[str, Identity]) -> dict[str, int | None]:
+        """The tables of a view that have moved on since the vector, and by how many commits; None if the table is gone
+        or was recreated."""
+        found: dict[str, int | None] = {}
+        for table in view.tables:
+            shown = vector[table]
+            fixed = self._fixed.get(table)
+            try:
+                now = fixed or self._catalog.identity(table)
+            except TableNotFound:
+                found[table] = None
+                continue
+            except Damaged:  # how many commits there are is not known
+                continue
+            if now.table_id != shown.table_id:
+                found[table] = None
+            elif now.version is None or shown.version is None:
+                continue
+            elif now.version > shown.version or (now.version < shown.version and fixed is None):
+                found[table] = now.version - shown.version
+        return found
+
+    def unversioned(self, view: View, vector: Mapping[str, Identity]) -> tuple[str, ...]:
+        """The tables of a view that have no versions: whether they have moved on is not known."""
+        return tuple(table for table in view.tables if vector[table].version is None)
+
+    def damage(self, view: View) -> str | None:
+        """What cannot be read of a view's rows, or of the tables that it reads; None if all is there."""
+        own = self._damage(self._catalog.state(view.name))
+        if own is not None:
+            return own.why
+        below = (self._damage(self._catalog.stored(table)) for table in view.tables if self._exists(table))
+        return next((f"{each.what}: {each.why}" for each in below if each is not None), None)
+
+    def _exists(self, table: str) -> bool:
+        return self._catalog.store.exists(self._catalog.stored(table))
+
+    def _damage(self, table: str) -> Damaged | None:
+        if table not in self._damages:
+            self._damages[table] = self._catalog.store.damage(table)
+        return self._damages[table]
+
+    def stale(self, view: View) -> tuple[str, ...]:
+        """The views that a view reads, directly or through others, and that are behind."""
+        found: set[str] = set()
+        seen = set(view.tables)
+        waiting = list(seen)
+        while waiting:
+            name = waiting.pop()
+            if not self._catalog.has(name):
+                continue
+            if not self.fresh(name):
+                found.add(name)
+            below = set(self._tables(name)) - seen
+            seen |= below
+            waiting += below
+        return tuple(sorted(found))
+
+    def fresh(self, name: str) -> bool:
+        """Whether a view shows the newest versions of the base tables; a view that cannot be read does not."""
+        if name not in self._known:
+            self._known[name] = False  # a view that reads itself, which none should, is not fresh
+            try:
+                view = self._catalog.get(name)
+                vector = self._catalog.reflected(view).vector
+                behind = self.behind(view, vector) or self.unversioned(view, vector)
+                upstream = [table for table in view.tables if self._catalog.has(table)]
+                self._known[name] = not behind and all(self.fresh(table) for table in upstream)
+            except RollviewError:
+                pass
+        return self._known[name]
+
+    def _tables(self, name: str) -> list[str]:
+        try:
+            return self._catalog.get(name).tables
+        except RollviewError:
+            return []

@@ -1,0 +1,49 @@
+"""A damaged view, stored again from what is known of its definition."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rollview.errors import Damaged
+from rollview.parse.stored_names import written as written_name
+from rollview.refresh.creating import written
+from rollview.refresh.defining import defined, publish
+from rollview.refresh.helping import drop_helpers
+from rollview.refresh.relations import newest, query_at, size
+from rollview.refresh.results import FULL, RefreshResult
+from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
+from rollview.refresh.views import Catalog
+from rollview.store.protocol import Identity
+
+
+def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, Identity]) -> RefreshResult:
+    """Computes a damaged view and stores it in the place of what is left of it. Raises Damaged if its definition is
+    lost, too."""
+    begin = time.monotonic()
+    known = catalog.known(name)
+    if known is None:
+        raise Damaged(
+            f"The materialized view {name} is damaged, and its definition is lost",
+            why=damage.why,
+            todo=f"define it again: CREATE OR REPLACE MATERIALIZED VIEW {written_name(name)} AS …",
+        )
+    alone = {table: known.bases[table] for table in known.tables}
+    view = over_tables_now(catalog, replace(known, id=uuid.uuid4().hex, bases=alone, helpers=(), always_full=None))
+    with catalog.engine.settings(view.settings):
+        target = newest(catalog, view, fixed)
+        with schema_errors(view):
+            frame = query_at(catalog, view, target)
+            with catalog.engine.errors(view.query):
+                columns = catalog.engine.columns(frame)
+        check_same_columns(view, columns)
+        view, rows = defined(catalog, view, target, frame)
+        view, commit = written(catalog, view, rows, target, 1, None, over=True, again=True)
+    drop_helpers(catalog, known.helpers)
+    publish(catalog, view)
+    seconds = time.monotonic() - begin
+    return RefreshResult(
+        name, FULL, "damaged", {}, view.shown(target), size(catalog, target), commit.rows or 0, seconds
+    )

@@ -1,0 +1,88 @@
+"""Whose the names of a Spark session are.
+
+A session has one set of temporary views and one current schema, and several warehouses may share it. What a name means
+is decided by the warehouse that is asked: it takes the names before a statement is analysed, and gives its tables to
+those that belong to another. Statements of one warehouse run side by side; those of two take turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rollview.parse.names import quote
+from rollview.store.protocol import Identity
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a name shows: a table in a folder, or a query over it, at a version; None if that is not known any more."""
+
+    folder: str
+    table: str
+    query: str | None = None
+    identity: Identity | None = None
+
+
+@dataclass
+class SessionNames:
+    """The temporary views that warehouses have made in one session, and whose turn it is."""
+
+    shown: dict[str, Shown] = field(default_factory=dict)
+    spaces: set[str] = field(default_factory=set)  # the schemas that stand for folders
+    schema: str = "default"  # the current schema as it was before one of these
+    _free: threading.Condition = field(default_factory=threading.Condition)
+    _owner: str | None = None
+    _inside: int = 0
+
+    @contextlib.contextmanager
+    def turn(self, folder: str) -> Iterator[None]:
+        """Inside, the names are this folder's to give; those of the session's catalog have no folder."""
+        with self._free:
+            self._free.wait_for(lambda: not self._inside or self._owner == folder)
+            self._owner = folder
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._inside -= 1
+                self._free.notify_all()
+
+    def give(self, rows: DataFrame, name: str, shown: Shown) -> None:
+        rows.createOrReplaceTempView(quote(name))
+        self.shown[name] = shown
+
+    def take(self, spark: SparkSession | None, name: str) -> None:
+        """Takes a name away from whomever it was given to."""
+        if self.shown.pop(name, None) is not None and spark is not None:
+            spark.catalog.dropTempView(name)
+
+    def enter(self, spark: SparkSession | None, folder: str, space: str | None = None) -> None:
+        """Lets the names mean what they mean in a folder, or in the session's catalog: what other warehouses have given
+        is taken away, and the current schema is the one that stands for the folder, or the session's own."""
+        for name in [name for name, shown in self.shown.items() if shown.folder != folder]:
+            self.take(spark, name)
+        if self.spaces and spark is not None:
+            current = spark.catalog.currentDatabase()
+            if current not in self.spaces:
+                self.schema = current
+            if current != (wanted := space or self.schema):
+                spark.sql(f"USE {quote(wanted)}")
+
+    def distrust(self) -> None:
+        """After a statement that may have made or dropped views by itself, every name is to be given again."""
+        for name, shown in list(self.shown.items()):
+            self.shown[name] = replace(shown, identity=None)
+
+
+_BY_SESSION: WeakKeyDictionary[SparkSession, SessionNames] = WeakKeyDictionary()
+
+
+def names_of(spark: SparkSession) -> SessionNames:
+    return _BY_SESSION.setdefault(spark, SessionNames())

@@ -1,0 +1,109 @@
+"""A few changed rows that join very many others: AUTO recomputes, INCREMENTAL follows; and what is counted before."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from rollview import Rollview, connect
+from rollview.delta.fan_out import before_consolidation, most_rows
+from rollview.delta.weights import consolidated
+from rollview.parse.references import parse_query
+from rollview.plan.building import BaseTable, build_plan
+from rollview.plan.nodes import Node, Scan
+from rollview.plan.normalising import normalise
+
+ROWS = 150_000
+
+
+@pytest.fixture
+def rv() -> Rollview:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE kinds (k INT, name STRING, PRIMARY KEY (k)); INSERT INTO kinds VALUES (1, 'a'), (2, 'b')")
+    rv.sql("CREATE TABLE facts (id BIGINT, k INT, PRIMARY KEY (id))")
+    rv.sql(f"INSERT INTO facts SELECT id, 1 FROM (SELECT explode(sequence(1, {ROWS})) AS id)")
+    return rv
+
+
+JOINED = "SELECT f.id, k.name FROM facts f JOIN kinds k ON f.k = k.k"
+
+
+def test_auto_recomputes_if_one_changed_row_joins_very_many(rv: Rollview) -> None:
+    rv.create("auto", JOINED)
+    rv.create("followed", JOINED, policy="INCREMENTAL")
+    rv.sql("UPDATE kinds SET name = 'z' WHERE k = 1")
+    done = rv.refresh("auto")
+    assert (done.strategy, done.reason) == ("full", "too_many_rows_differ")
+    assert "join so many other rows" in done.explanation
+    assert rv.refresh("followed").strategy == "row_delta"
+    assert rv.verify("auto").ok
+    assert rv.verify("followed").ok
+
+
+def test_auto_follows_a_changed_row_that_joins_few(rv: Rollview) -> None:
+    rv.create("auto", JOINED)
+    rv.sql("UPDATE kinds SET name = 'z' WHERE k = 2; UPDATE facts SET k = 2 WHERE id < 10")
+    done = rv.refresh("auto")
+    assert (done.strategy, done.reason) == ("row_delta", None)
+    assert rv.verify("auto").ok
+
+
+def test_rows_are_counted_only_if_they_could_be_too_many(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    exceeds = rv.engine.exceeds
+
+    def counted(frame: Any, most: int) -> bool:
+        asked.append(most)
+        return exceeds(frame, most)
+
+    monkeypatch.setattr(rv.engine, "exceeds", counted)
+    rv.create("auto", JOINED)
+    rv.sql("DELETE FROM facts WHERE id <= 10")
+    assert rv.refresh("auto").strategy == "row_delta"
+    assert asked == []  # each fact has one kind: its key is compared
+    rv.sql("UPDATE kinds SET name = 'z' WHERE k = 2")
+    assert rv.refresh("auto").strategy == "row_delta"
+    assert asked == [100_000]
+
+
+TABLES = {
+    "orders": BaseTable("orders", (("o", "int"), ("c", "int")), ("o",)),
+    "lines": BaseTable("lines", (("o", "int"), ("n", "int"), ("q", "int")), ("o", "n")),
+    "log": BaseTable("log", (("o", "int"), ("text", "string")), ()),
+}
+COUNTS = {"orders": 1_000, "lines": 4_000, "log": 500}
+
+
+def plan_of(sql: str) -> Node:
+    return normalise(build_plan(parse_query(sql), sql, lambda name: TABLES.get(name[-1])))
+
+
+@pytest.mark.parametrize(
+    ("sql", "most"),
+    [
+        ("SELECT q FROM lines WHERE q > 1", 4_000),
+        ("SELECT l.q FROM lines l JOIN orders o ON l.o = o.o", 4_000),
+        ("SELECT g.text FROM log g JOIN lines l ON g.o = l.o", 500 * 8),  # n is 1 to 7, or NULL
+        ("SELECT g.text FROM log g JOIN orders o ON g.o > o.o", 500_000),
+        ("SELECT g.text FROM log g LEFT JOIN orders o ON g.o = o.o", 1_000),
+        ("SELECT text FROM log UNION ALL SELECT text FROM log", 1_000),
+        ("SELECT c FROM orders WHERE o IN (SELECT o FROM log)", 500),
+        ("SELECT count(*) AS n FROM lines", 1),
+        ("SELECT o, explode(sequence(1, q)) AS i FROM lines", math.inf),
+    ],
+)
+def test_the_most_rows_that_a_plan_can_have(sql: str, most: float) -> None:
+    def bounds(scan: Scan, column: str) -> tuple[int, int] | None:
+        return (1, 7) if (scan.table, column) == ("lines", "n") else None
+
+    assert most_rows(plan_of(sql), lambda scan: COUNTS[scan.table], bounds) == most
+
+
+def test_the_delta_below_a_consolidation_is_found() -> None:
+    from rollview.delta.weights import weighted
+
+    delta = weighted(plan_of("SELECT o, c FROM orders"), 1)
+    assert before_consolidation(consolidated(delta)) == delta
+    assert before_consolidation(delta) is None
