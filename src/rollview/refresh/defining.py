@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rollview.compile.helpers import helped, helper_id
-from rollview.compile.script import refresh_script
-from rollview.compile.state import BAG, STATE, State, state_of
+from rollview.compile.script import has_one_value_each, refresh_script
+from rollview.compile.state import STATE, State, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
-from rollview.delta.partials import drifts
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
 from rollview.keys import Choice, facts_of
@@ -24,7 +23,7 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
 from rollview.plan.nodes import Filter, Node, Project, Scan
 from rollview.refresh.relations import base_rows, columns_of
-from rollview.refresh.results import FULL
+from rollview.refresh.results import FULL, INEXACT
 from rollview.refresh.trying import takes_scripts
 from rollview.refresh.views import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
 from rollview.store.protocol import Commit, Identity, Stamp
@@ -113,7 +112,7 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
     try:
         compiled = compile_view(view.query, _tables(view))
         if helpers:
-            compiled = helped(compiled, lambda node: helpers.get(helper_id(node)))
+            compiled = helped(compiled, lambda node, _: helpers.get(helper_id(node)))
     except NotDeterministic:
         raise
     except Exception:
@@ -270,10 +269,7 @@ def _not_maintained(
         _sees_variant(view, state) and not _compared(catalog, view, state, rows, vector)
     ):
         return "not_comparable"
-    floats = any(re.search("float|double", kind) for kind in types)
-    if state.kind == BAG and floats and drifts(state.root, state.kinds):
-        return "inexact_rows"
-    return None
+    return None if has_one_value_each(state) else INEXACT
 
 
 #: What makes a VARIANT of something else.
