@@ -250,9 +250,9 @@ The DuckDB store has no DROP
      | ^^^^
 What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE""",
     "FROM people |> LIMIT 1 |> WHERE id > 1": """\
-|> is not known on DuckDB
+|> WHERE at this place of a pipe is not known on DuckDB
    1 | FROM people |> LIMIT 1 |> WHERE id > 1
-     |             ^^
+     |                        ^^^^^^^^
 What to do: write the query with clauses, or open the warehouse on Spark""",
 }
 

@@ -13,7 +13,7 @@ from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
 from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import parse_query
-from rollview.parse.tokens import Cursor, SqlTokens, pipe
+from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
 from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
@@ -65,8 +65,8 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)
     refuse_random(sql, tree)
-    if where := pipe(sql):
-        raise Unbuildable("|> cannot be compiled yet", where=where)
+    if where := misread_pipe(sql):
+        raise Unbuildable(f"{where.text} at this place of a pipe cannot be compiled yet", where=where)
     built = decided(build_plan(tree, sql, tables))  # before columns are pruned: a CTE is the same rows for all readers
     plan = normalise(built.plan)
     if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):

@@ -33,7 +33,7 @@ from rollview.parse.mistakes import readable
 from rollview.parse.names import Name
 from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
-from rollview.parse.tokens import pipe
+from rollview.parse.tokens import misread_pipe
 from rollview.plan.nodes import Node, Scan
 
 
@@ -207,9 +207,9 @@ def translated(text: str) -> str:
 
 def tree_of(text: str) -> exp.Expr:
     """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
-    if where := pipe(text):
+    if where := misread_pipe(text):
         raise Unsupported(
-            "|> is not known on DuckDB",
+            f"{where.text} at this place of a pipe is not known on DuckDB",
             where=where,
             todo="write the query with clauses, or open the warehouse on Spark",
         )
