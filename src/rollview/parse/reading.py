@@ -15,6 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 from rollview.parse.logs import silence
+from rollview.stack import deep
 
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
@@ -33,6 +34,7 @@ class _Parser(SparkParser):
     COLON_IS_VARIANT_EXTRACT = True
 
 
+@deep
 def read(sql: str) -> list[exp.Expr]:
     """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
     tokens = _SPARK.tokenize(sql)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each, refresh_script
+from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -249,7 +249,7 @@ def _followed(
         changes = _changes(catalog, view, compiled, before, target, kept)
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
-        script = refresh_script(compiled.state, changes, growing) if changes else None
+        script = compiled.script(changes, growing) if changes else None
         most = None
         if script is not None and view.policy is Policy.AUTO:
             most = functools.cache(functools.partial(_most_followed, catalog, view, target, script.strategy))
