@@ -234,6 +234,9 @@ def test_a_view_whose_helper_is_lost_gets_another() -> None:
     tables.change(0)
     assert rv.refresh("v").reason == "layout_changed"
     assert len(helpers(rv)) == 1
+    rv.store.drop(rv.catalog.state(rv.catalog.get("v").helpers[0].name))
+    assert rv.refresh("v", full=True).reason == "requested"
+    assert len(helpers(rv)) == 1
     tables.change(1)
     assert rv.refresh("v").strategy == "row_delta"
     assert right(rv, "v")

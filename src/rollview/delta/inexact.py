@@ -72,7 +72,7 @@ def is_inexact(item: Computed, kinds: Mapping[str, str]) -> bool:
 
 def mean_in(name: str) -> str:
     """The name under which the type of the values is kept of which a column has the mean."""
-    return f"{name}_in"
+    return f"{name}__in"
 
 
 def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:

@@ -115,8 +115,10 @@ def _made(
     tables = sorted({scan.table for scan in node.walk() if isinstance(scan, Scan)})
     at = {table: vector[table] for table in tables}
     settles = SETTLES in why and _is_inexact(catalog, view, node, at, kinds)
+    if not settles and SAVES not in why:
+        return None
     most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
-    if not settles and (SAVES not in why or most < WORTH_ROWS):
+    if not settles and most < WORTH_ROWS:
         return None
     aliases = {table: f"base{i}" for i, table in enumerate(tables)}
     sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}
