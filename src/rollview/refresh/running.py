@@ -230,7 +230,7 @@ def _recomputed(
             columns = catalog.engine.columns(frame)
     check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
-    if anew and view.always_full == INEXACT:
+    if view.always_full == INEXACT and (anew or old.always_full is None):  # its helpers fit no more, or are lost
         view, rows, target = with_new_helpers(catalog, view, target)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
     lost, kept = (view, old) if commit is None else (old, view)
