@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -27,7 +27,6 @@ from rollview.errors import (
     VersionGone,
     ViewNotFound,
 )
-from rollview.store import warehouse
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
 from rows import rows
@@ -69,6 +68,8 @@ def no_data(table: Path) -> None:
         if "_change_data" not in file.parts:
             file.unlink()
 
+
+STORES: tuple[Literal["embedded", "delta"], ...] = ("embedded", "delta")
 
 LAST_ENTRY = [truncated, emptied, no_json, no_text, no_object]
 
@@ -215,7 +216,7 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
         rv.store.db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = '__rollview__v'", [lost])  # type: ignore[attr-defined]
         rv.store._forget()  # type: ignore[attr-defined]
         assert {view.name: view.damage is None for view in rv.views()} == {"v": False, "w": True}
-        assert "v" in {row[0] for row in rv.sql("SHOW MATERIALIZED VIEWS").fetchall() if row[-1]}
+        assert [row[0] for row in rows(rv.sql("SHOW MATERIALIZED VIEWS")) if row[-1]] == ["v"]
         with pytest.raises(Damaged, match=r"its definition is lost(.|\n)*CREATE OR REPLACE MATERIALIZED VIEW v AS"):
             rv.refresh("v", full=True)
         assert rv.create("v", "SELECT g, count(*) AS n FROM t GROUP BY g", or_replace=True).reason == "replaced"
@@ -232,9 +233,9 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
 def test_an_address_is_no_folder(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for given in (address, Path(address)):
-        for store in ("embedded", "delta"):
+        for store in STORES:
             with pytest.raises(NotAWarehouse, match=r"scheme of an address(.|\n)*connect\(spark=spark\)"):
-                connect(given, store=store)  # type: ignore[arg-type]
+                connect(given, store=store)
     assert not list(tmp_path.iterdir())
 
 
@@ -295,12 +296,12 @@ def test_drop_says_what_it_could_not_remove(tmp_path: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(warehouse.os, "rename", refused)
+        patch.setattr("os.rename", refused)
         with pytest.raises(StorageFailed, match="u cannot be dropped; it is as it was"):
             rv.sql("DROP TABLE u")
     assert rv.tables() == ["t", "u"]
     with monkeypatch.context() as patch:
-        patch.setattr(warehouse.shutil, "rmtree", refused)
+        patch.setattr("shutil.rmtree", refused)
         with pytest.raises(StorageFailed, match=r"u is dropped, but not all of its files(.|\n)*\.dropped-"):
             rv.sql("DROP TABLE u")
     assert rv.tables() == ["t"]

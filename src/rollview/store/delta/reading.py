@@ -81,7 +81,7 @@ class DeltaReading(DeltaNames):
         detail = self._detail(table)
         if detail is not None:
             place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
-            if self.spark.read.format("binaryFile").load(place).where("length = 0").count():
+            if self.spark.read.format("binaryFile").load(place).isEmpty():  # Spark passes over empty files
                 raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
@@ -137,6 +137,12 @@ class DeltaReading(DeltaNames):
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._require(table)
+        if (
+            self.root is not None
+            and version in (None, self._log(table).latest())
+            and (lost := self._damage_here(table))
+        ):
+            raise lost
         if version is None:
             with _readable(table):
                 return self.spark.sql(f"SELECT * FROM {name}")
