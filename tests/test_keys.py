@@ -230,7 +230,8 @@ def test_the_empty_key_is_a_key(sql: str) -> None:
     rv.sql("INSERT INTO t VALUES " + ", ".join(f"({i}, {i % 3}, {i} / 7.0D)" for i in range(30)))
     rv.sql("INSERT INTO reason VALUES (1), (2), (3)")
     rv.create("v", sql, policy="INCREMENTAL")
-    assert rv.catalog.get("v").layout.kind == "keyed"
+    rv.create("w", "SELECT v.*, u.s AS other FROM v, (SELECT sum(x) AS s FROM t) u", policy="INCREMENTAL")
+    assert {rv.catalog.get(name).layout.kind for name in "vw"} == {"keyed"}
     for change in (
         "DELETE FROM t WHERE id = 4",
         "UPDATE t SET x = x / 3 WHERE id < 12",
@@ -240,8 +241,7 @@ def test_the_empty_key_is_a_key(sql: str) -> None:
         "INSERT INTO reason VALUES (2); INSERT INTO t VALUES (1, 1, 0.1), (2, 2, 0.2)",
     ):
         rv.sql(change)
-        assert rv.refresh("v").strategy != "full"
-        assert rv.verify("v").ok, change
+        assert all(rv.refresh(name).strategy != "full" and rv.verify(name).ok for name in "vw"), change
 
 
 def test_rows_of_sums_are_told_apart_by_a_key_of_any_size() -> None:

@@ -201,6 +201,7 @@ PLANNED = {
     "a limit of no rows in EXISTS": "SELECT k FROM r WHERE EXISTS (((SELECT a FROM u) ORDER BY a LIMIT 0))",
     "a limit of VALUES": "WITH q(n) AS (VALUES (3), (1), (2) ORDER BY 1 LIMIT 2) SELECT n FROM q",
     "ORDER BY ALL": "SELECT a, b FROM r ORDER BY ALL LIMIT 2",
+    "ORDER BY ALL around a union": "(SELECT a FROM r) UNION ALL (SELECT b FROM u) ORDER BY ALL DESC LIMIT 3",
     "a hint": "SELECT /*+ BROADCAST(u) */ r.k FROM r JOIN u ON r.a = u.a",
 }
 

@@ -134,9 +134,6 @@ class Retailer:
         assert not values.keys() - row.keys(), values.keys() - row.keys()
         self.rows[name][tuple(row[column] for column in table.key)] = row
 
-    def _one(self, values: tuple[str, ...] | tuple[int, ...]) -> Value:
-        return self.rng.choice(values)
-
     def _key(self, name: str) -> int | None:
         """A foreign key: sometimes NULL."""
         if self.rng.random() < 0.06:

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
 from rollview.compile.printing import print_plan
@@ -211,7 +212,11 @@ def spark_type(kind: str) -> str:
     """A DuckDB type as Spark writes it."""
     if kind == '"NULL"':
         return "void"
-    return exp.DataType.build(kind, dialect="duckdb").sql("spark").lower().replace(", ", ",")
+    try:
+        found = exp.DataType.build(kind, dialect="duckdb")
+    except SqlglotError as error:
+        raise Unsupported(f"Spark has no type like DuckDB's {kind}", todo="CAST the value to another type") from error
+    return found.sql("spark").lower().replace(", ", ",")
 
 
 def _literal(value: object) -> str:

@@ -14,7 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
-from rollview.logs import silence
+from rollview.parse.logs import silence
 
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")

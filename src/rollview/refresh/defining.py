@@ -158,7 +158,7 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             state, rows, types = made
             layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
             reason = reason or _not_maintained(catalog, view, state, rows, types[-1], vector)
-            view = replace(view, key=visible_key(compiled), not_null=never_null(compiled))
+            view = replace(view, key=visible_key(compiled, view.columns), not_null=never_null(compiled))
             return replace(view, layout=layout, always_full=reason, fingerprint=compiled.fingerprint), rows
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
@@ -202,9 +202,11 @@ def with_choices_made(
     return rows, compiled.choices
 
 
-def visible_key(compiled: CompiledView) -> tuple[str, ...]:
-    """The columns that tell a view's rows apart, if they can be seen."""
+def visible_key(compiled: CompiledView, columns: Sequence[Column]) -> tuple[str, ...]:
+    """The columns that tell a view's rows apart, if they can be seen. Of one row at most, any column does."""
     keyed = compiled.keyed
+    if keyed.key == ():
+        return tuple(c.name for c in columns if "map<" not in c.type and not has_no_equality(c.type))[:1]
     if not keyed.key or set(keyed.key) & set(keyed.hidden):
         return ()
     return tuple(column.label for column in keyed.plan.columns if column.name in keyed.key)
