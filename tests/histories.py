@@ -38,7 +38,7 @@ def create_statements(tables: Mapping[str, BaseTable]) -> list[str]:
 class Writer:
     """Writes statements that keep the declared keys, which it knows by following what it wrote."""
 
-    def __init__(self, rng: random.Random, tables: Mapping[str, BaseTable]) -> None:
+    def __init__(self, rng: random.Random, tables: Mapping[str, BaseTable] = TABLES) -> None:
         self.rng = rng
         self.tables = [table for table in tables.values() for _ in range(1 if table.name in TABLES else 4)]
         self.keys: dict[str, set[tuple[int, ...]]] = {name: set() for name in tables}

@@ -131,7 +131,7 @@ def test_laws_on_many_random_histories(start: int) -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_where_no_sum_of_floats_repeats(law: Callable[[History, Opened], bool]) -> None:
-    for seed in range(60_000, 60_004):
+    for seed in (60_003, 60_004):
         keep(law, seed, partial(noisy, seed), floats=True)
 
 

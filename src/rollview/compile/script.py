@@ -46,8 +46,9 @@ from rollview.plan.nodes import (
     Window,
     exactly,
     show,
-    show_plan,
+    show_plans,
 )
+from rollview.stack import deep
 
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
 GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
@@ -79,17 +80,32 @@ class Script:
 
 def show_script(script: Script) -> list[str]:
     """The steps in order, each with its plan, and what is done with the rows of the last one."""
+    return _shown(script, show_plans(_plans(script)))
+
+
+def show_with_plan(plan: Node, script: Script) -> tuple[list[str], list[str]]:
+    """A view's plan and its script; what they have in common is written out once."""
+    view, *plans = show_plans([plan, *_plans(script)])
+    return view, _shown(script, plans)
+
+
+def _plans(script: Script) -> list[Node]:
+    return [*(step.plan for step in script.steps), script.rows]
+
+
+def _shown(script: Script, plans: Sequence[Sequence[str]]) -> list[str]:
     lines = []
-    for step in script.steps:
-        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
+    for step, plan in zip(script.steps, plans, strict=False):
+        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in plan)]
     how = "appended to the state" if script.append else "merged into the state on its key"
     if script.copies is not None:
         how = f"added to the state, or taken from it where {script.copies} is negative"
-    lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
+    lines += [f"rows: {how}", *(f"  {line}" for line in plans[-1])]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 
 
+@deep
 def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
@@ -277,11 +293,14 @@ def _takes_back(plan: Node, deriving: Deriving) -> bool:
 
 def only_grows(plan: Node, deriving: Deriving) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
-    if not deriving.touches(plan):
-        return True
-    if isinstance(plan, Join) and plan.kind in (LEFT, ANTI, MARK, SINGLE):
-        return only_grows(plan.left, deriving) and not deriving.touches(plan.right)
-    simple = isinstance(plan, Scan | Filter | Project | Generate | MultiJoin | Distinct) or type(plan) is UnionAll
-    if isinstance(plan, Join):
-        simple = plan.kind in (INNER, CROSS, SEMI)
-    return simple and all(only_grows(child, deriving) for child in plan.inputs)
+    grows: dict[Node, bool] = {}
+    for node in plan.walk():
+        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
+            simple = not deriving.touches(node.right)
+        elif isinstance(node, Join):
+            simple = node.kind in (INNER, CROSS, SEMI)
+        else:
+            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
+            simple = plain or type(node) is UnionAll
+        grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
+    return grows[plan]

@@ -3,8 +3,8 @@
 Before: ``aggregate by a [count(x)] over join left a = b (customers [a, its key], orders [b, x])``.
 After: ``project a, coalesce(n, 0) over join left a = b (customers, aggregate by b [count(x) AS n] over orders)``.
 Then a changed order touches its own group only, which is read once, and the left join has a partner that is unique.
-Not where an aggregate is of anything but a column of the right side: a padded row would count. Nor where one is inexact:
-it may stand at the top of a view, and not below a join.
+Not where an aggregate is of anything but a column of the right side: a padded row would count. Nor where one is
+inexact: it may be at the top of a view, and not below a join.
 """
 
 from __future__ import annotations

@@ -2,16 +2,17 @@
 
 A sum of doubles depends on the order of its rows, and that is chance: two threads, another partitioning, another order
 of files. Rules compute a value several times, before and after a change, and rely on rows that cancel. So there is one
-law: the value of a group at a version is one value. It is kept in two ways:
+law: the value of a group at a version is one value.
 
-| where the aggregate is | what is done |
+| where the aggregate is | how the law is kept |
 |---|---|
-| at the top of a view with a key, over exact values: below projections, filters and UNION ALL only | each touched row is taken as it is now, or deleted; nothing is compared with what is computed again |
-| anywhere else | a helper stores it; what is above reads the stored value, old or new: see ``compile/helpers`` |
+| at the root: ``SELECT g, SUM(x) FROM t GROUP BY g`` | the view stores the groups, each as it is now |
+| at the top of a view with a key: above are only projections, filters, UNION ALL | touched rows are taken as they are |
+| anywhere else | a helper stores it, and what is above reads the stored value, old or new: see ``compile/helpers`` |
 
-Where neither can be, the view is recomputed, with the reason ``inexact_rows``. Of ``SELECT g, SUM(x) FROM t GROUP BY
-g`` the groups themselves are stored, each as it is now. Sums of integers and decimals are exact, and so are floats that
-are passed on, counted, or picked by MIN, MAX, LAG and the like.
+The first two only over exact values: what such an aggregate is of, a helper stores. Where that cannot be, because the
+rows of a window have no key, the view is recomputed, with the reason ``inexact_rows``. Sums of integers and decimals
+are exact, and so are floats that are passed on, counted, or picked by MIN, MAX, LAG and the like.
 """
 
 from __future__ import annotations
@@ -71,11 +72,11 @@ def is_inexact(item: Computed, kinds: Mapping[str, str]) -> bool:
 
 def mean_in(name: str) -> str:
     """The name under which the type of the values is kept of which a column has the mean."""
-    return f"{name}_in"
+    return f"{name}__in"
 
 
 def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
-    """The types by which rows without a key are judged. These are found by all of their values, so that no mean is exact
+    """The types by which rows without a key are judged. These are found by all of their values, so no mean is exact
     enough: that of integers is computed by the engine at first, and from stored sums and counts later."""
     means = {mean_in(name) for name in kinds}
     return {name: kind for name, kind in kinds.items() if name not in means}

@@ -35,6 +35,7 @@ from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
 from rollview.parse.tokens import pipe
 from rollview.plan.nodes import Node, Scan
+from rollview.stack import deep
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
     return kind("DuckDB refuses this statement", why=said.split("\n")[0].replace("__rid BIGINT, ", ""))
 
 
+@deep
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
     return tree_of(text).sql("duckdb")

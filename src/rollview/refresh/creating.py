@@ -64,12 +64,13 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         view, rows = defined(catalog, view, vector, frame)
         if view.always_full != INEXACT:  # which helpers may mend
             _check_policy(view)
-        if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
+        whole = old is not None and catalog.store.damage(catalog.state(name)) is None
+        if old is not None and whole and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
         was = old or known
-        if was is not None and _shape(was) != _shape(view) and (readers := catalog.readers(name)):
+        if catalog.has(name) and (readers := catalog.readers(name)) and _seen(catalog, name, was) != _shape(view):
             raise InUse(
                 f"{name} cannot be replaced by a view with other columns",
                 why=f"{', '.join(readers)} read it",
@@ -185,6 +186,15 @@ def _redefine(catalog: Catalog, old: View, new: View) -> None:
     if new != old:
         catalog.store.set_properties(catalog.state(old.name), {DEFINITION: new.to_json()})
         publish(catalog, new)
+
+
+def _seen(catalog: Catalog, name: str, known: View | None) -> list[tuple[str, str]] | None:
+    """The columns that those who read a view know it by, even if its own definition is lost."""
+    if known is not None:
+        return _shape(known)
+    views = (catalog.known(reader) for reader in catalog.readers(name))
+    bases = [view.bases[name] for view in views if view is not None]
+    return [(column.casefold(), kind) for column, kind in bases[0].columns] if bases else None
 
 
 def _shape(view: View) -> list[tuple[str, str]]:

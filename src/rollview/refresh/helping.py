@@ -1,8 +1,8 @@
 """Helpers of views: made with them, dropped with them. What they are, ``compile/helpers`` says.
 
-A helper costs one more write at every refresh, and room. It is worth that where it saves reading a large table again,
-and where its groups are far fewer than the rows that they stand for; and wherever what it stores would have other values
-when computed again.
+A helper costs one more write at every refresh, and room. It is worth that where it saves reading a large table again
+and its groups are far fewer than the rows that they stand for; and wherever what it stores would have other values when
+computed again.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ Made = dict[str, Helper | None]
 def with_helpers(
     catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], made: Made | None = None
 ) -> tuple[View, Frame, dict[str, Identity]]:
-    """The view with helpers for the parts of it that are worth one, made at the vector, and defined over them; its rows,
-    and the vector with the helpers. If it has none, or does not need them because it is recomputed in any case, it is
-    as it was."""
+    """The view defined over helpers for the parts of it that are worth one, which are made at the vector; its rows, and
+    the vector with the helpers. A view without helpers, or one that is recomputed in any case, is as it was."""
     alone = view, rows, dict(vector)
     compiled, _ = compiled_plan(view)
     if compiled is None or view.always_full not in (None, INEXACT) or view.policy is Policy.FULL:
@@ -116,8 +115,10 @@ def _made(
     tables = sorted({scan.table for scan in node.walk() if isinstance(scan, Scan)})
     at = {table: vector[table] for table in tables}
     settles = SETTLES in why and _is_inexact(catalog, view, node, at, kinds)
+    if not settles and SAVES not in why:
+        return None
     most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
-    if not settles and (SAVES not in why or most < WORTH_ROWS):
+    if not settles and most < WORTH_ROWS:
         return None
     aliases = {table: f"base{i}" for i, table in enumerate(tables)}
     sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each, refresh_script
+from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -230,7 +230,7 @@ def _recomputed(
             columns = catalog.engine.columns(frame)
     check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
-    if anew and view.always_full == INEXACT:
+    if view.always_full == INEXACT and (anew or old.always_full is None):  # its helpers fit no more, or are lost
         view, rows, target = with_new_helpers(catalog, view, target)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
     lost, kept = (view, old) if commit is None else (old, view)
@@ -249,7 +249,7 @@ def _followed(
         changes = _changes(catalog, view, compiled, before, target, kept)
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
-        script = refresh_script(compiled.state, changes, growing) if changes else None
+        script = compiled.script(changes, growing) if changes else None
         most = None
         if script is not None and view.policy is Policy.AUTO:
             most = functools.cache(functools.partial(_most_followed, catalog, view, target, script.strategy))

@@ -63,13 +63,16 @@ class DeltaReading(DeltaNames):
             return self._damage_here(table)
         try:
             with _readable(table):
-                versioned = self.identity(table).version is not None
-                files = self.read(table).inputFiles() if versioned else []
+                self.identity(table)
+                detail = self._detail(table)
+                # of files elsewhere only Spark knows whether they are there, and says so when it reads them
+                here = detail is not None and str(detail["location"]).startswith("file:")
+                files = self.read(table).inputFiles() if here else []
         except Damaged as error:
             return error
         for uri in files:
             path = unquote(urlsplit(uri).path)
-            if urlsplit(uri).scheme == "file" and not os.path.exists(path):
+            if not os.path.exists(path):
                 folder, file = os.path.split(path)
                 return damaged(table, f"its data file {file} is missing in {folder}")
         return None
