@@ -13,7 +13,7 @@ from rollview.errors import InternalError, SchemaChanged, SqlError
 from rows import rows
 
 
-@pytest.fixture(params=["duckdb", "embedded"])
+@pytest.fixture(params=["duckdb", pytest.param("embedded", marks=pytest.mark.spark)])
 def session(request: pytest.FixtureRequest) -> Rollview:
     """DuckDB and the embedded store, so that both engines are asked."""
     return connect("duckdb:") if request.param == "duckdb" else request.getfixturevalue("rv")
