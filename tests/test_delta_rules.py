@@ -27,7 +27,7 @@ from rollview.delta.preparing import prepared
 from rollview.delta.weights import WEIGHT
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import INNER, Column, Filter, Join, Node, Scan, show_plan
+from rollview.plan.nodes import INNER, Column, Filter, Join, Node, Scan, distinct, show_plan
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -141,8 +141,9 @@ def test_tables_that_did_not_change_are_read_once(changed: str, times: dict[str,
     deriving = Deriving(list(changed))
     delta = deriving.delta(plan)
     assert delta is not None
-    scans = [node for part in (delta, *(step.plan for step in deriving.steps)) for node in part.walk()]
-    read = Counter(node.table for node in scans if isinstance(node, Scan) and node.version == NEW)
+    readers = distinct([delta, *(step.plan for step in deriving.steps)])
+    scans = [node for reader in readers for node in reader.inputs if isinstance(node, Scan)]
+    read = Counter(node.table for node in scans if node.version == NEW)
     assert {table: read[table] for table in times} == times
 
 

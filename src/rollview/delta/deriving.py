@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -256,6 +257,7 @@ def _one_row(node: Node) -> bool:
     return isinstance(node, Aggregate | Project) and bool(node.inputs[0].inputs) and facts_of(node).key == frozenset()
 
 
+@lru_cache(maxsize=4096)
 def _few(node: Node) -> bool:
     """Whether rows are groups, or follow from groups one by one."""
     if isinstance(node, Filter | Project | Limit | Window):
@@ -279,6 +281,7 @@ def _step_scan(step: Step) -> Scan:
     return Scan(step.name, columns, tuple(column.name for column in columns), version=STEP)
 
 
+@lru_cache(maxsize=4096)
 def cheap(plan: Node) -> bool:
     """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
     if isinstance(plan, Filter | Project | Generate | UnionAll):

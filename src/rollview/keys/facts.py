@@ -324,6 +324,7 @@ def _apart(a: frozenset[Expr] | None, b: frozenset[Expr] | None) -> bool:
     return len(texts) == 1 and not values[0] & values[1]
 
 
+@lru_cache(maxsize=4096)
 def constants(node: Node, name: str) -> frozenset[Expr] | None:
     """The constants that a column may hold, if it holds nothing else."""
     if isinstance(node, Project):

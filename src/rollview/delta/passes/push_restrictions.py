@@ -52,77 +52,88 @@ def push_restrictions(plan: Node) -> Node:
 
 def _moved(node: Node) -> Node | None:
     pairs = restriction(node)
-    return None if pairs is None or not isinstance(node, Join) else _pushed(node.left, pairs, node.right)
+    return None if pairs is None or not isinstance(node, Join) else _Pushing(node.right).into(node.left, pairs)
 
 
-def _pushed(node: Node, pairs: Sequence[Pair], keys: Node) -> Node:
-    """The rows of a plan whose values are among the keys, the restriction as far down as it goes."""
-    if not pairs:
-        return node
-    if isinstance(node, Filter | Distinct):
-        return node.with_inputs([_pushed(node.inputs[0], pairs, keys)])
-    if isinstance(node, Project):
-        values = {item.column.name: item.value for item in node.output}
-        return node.with_inputs([_pushed(node.input, [(replace_columns(v, values), k) for v, k in pairs], keys)])
-    if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+class _Pushing:
+    """A restriction to some keys on its way down, to where it stands at last in each operator that it passes."""
+
+    def __init__(self, keys: Node) -> None:
+        self.keys = keys
+        self._done: dict[tuple[Node, tuple[Pair, ...]], Node] = {}
+
+    def into(self, node: Node, pairs: Sequence[Pair]) -> Node:
+        """The rows of a plan whose values are among the keys, the restriction as far down as it goes."""
+        if not pairs:
+            return node
+        asked = node, tuple(pairs)
+        if asked not in self._done:
+            self._done[asked] = self._pushed(node, pairs)
+        return self._done[asked]
+
+    def _pushed(self, node: Node, pairs: Sequence[Pair]) -> Node:
+        if isinstance(node, Filter | Distinct):
+            return node.with_inputs([self.into(node.inputs[0], pairs)])
+        if isinstance(node, Project):
+            values = {item.column.name: item.value for item in node.output}
+            return node.with_inputs([self.into(node.input, [(replace_columns(v, values), k) for v, k in pairs])])
+        if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+            sides = []
+            for side in node.inputs:
+                names = {out.name: c.name for out, c in zip(node.output, side.columns, strict=True)}
+                sides.append(self.into(side, [(rename(v, names), k) for v, k in pairs]))
+            return node.with_inputs(sides)
+        if isinstance(node, Aggregate) and node.keys and node.sets is None:
+            values = {item.column.name: item.value for item in node.keys}
+            return self._partly(node, pairs, frozenset(values), lambda v: replace_columns(v, values))
+        if isinstance(node, Window):
+            shared = _partitioned_by(node)
+            return self._partly(node, pairs, frozenset(), lambda v: v, shared)
+        if isinstance(node, Generate):
+            return self._partly(node, pairs, node.input.names, lambda v: v)
+        if isinstance(node, Join | MultiJoin):
+            return self._through_join(node, pairs)
+        return restricted(node, pairs, self.keys)
+
+    def _partly(
+        self,
+        node: Node,
+        pairs: Sequence[Pair],
+        names: frozenset[str],
+        mapped: Callable[[Expr], Expr],
+        values: Sequence[Expr] = (),
+    ) -> Node:
+        """Below the operator what may pass it, above it the rest."""
+        passing = [(v, k) for v, k in pairs if v in values or (names_in(v) and names_in(v) <= names)]
+        rest = [pair for pair in pairs if pair not in passing]
+        below = self.into(node.inputs[0], [(mapped(v), k) for v, k in passing])
+        # the keys are distinct as a whole: what is left over must be compared together with what has passed
+        return restricted(node.with_inputs([below]), pairs if rest else (), self.keys)
+
+    def _through_join(self, node: Join | MultiJoin, pairs: Sequence[Pair]) -> Node:
+        kind = node.kind
+        if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+            return restricted(node, pairs, self.keys)
+        inner = kind in (INNER, CROSS)
+        deciding = node.inputs if inner else node.inputs[:1]
+        # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
+        telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
+        equal = equal_groups(node.conditions)
         sides = []
-        for side in node.inputs:
-            names = {out.name: c.name for out, c in zip(node.output, side.columns, strict=True)}
-            sides.append(_pushed(side, [(rename(v, names), k) for v, k in pairs], keys))
-        return node.with_inputs(sides)
-    if isinstance(node, Aggregate) and node.keys and node.sets is None:
-        values = {item.column.name: item.value for item in node.keys}
-        return _partly(node, pairs, keys, frozenset(values), lambda v: replace_columns(v, values))
-    if isinstance(node, Window):
-        shared = _partitioned_by(node)
-        return _partly(node, pairs, keys, frozenset(), lambda v: v, shared)
-    if isinstance(node, Generate):
-        return _partly(node, pairs, keys, node.input.names, lambda v: v)
-    if isinstance(node, Join | MultiJoin):
-        return _through_join(node, pairs, keys)
-    return restricted(node, pairs, keys)
-
-
-def _partly(
-    node: Node,
-    pairs: Sequence[Pair],
-    keys: Node,
-    names: frozenset[str],
-    mapped: Callable[[Expr], Expr],
-    values: Sequence[Expr] = (),
-) -> Node:
-    """Below the operator what may pass it, above it the rest."""
-    passing = [(v, k) for v, k in pairs if v in values or (names_in(v) and names_in(v) <= names)]
-    rest = [pair for pair in pairs if pair not in passing]
-    below = _pushed(node.inputs[0], [(mapped(v), k) for v, k in passing], keys)
-    # the keys are distinct as a whole: what is left over must be compared together with what has passed
-    return restricted(node.with_inputs([below]), pairs if rest else (), keys)
+        whole = False
+        for place, side in enumerate(node.inputs):
+            own = [(v, k) for v, k in pairs if place < len(deciding) and names_in(v) and names_in(v) <= side.names]
+            whole = whole or len(own) == len(pairs)
+            tied = _tied(side, telling, equal) if inner or place > 0 else []
+            have = {k for _, k in own}
+            sides.append(self.into(side, [*own, *((v, k) for v, k in tied if k not in have)]))
+        joined = node.with_inputs(sides)
+        return joined if whole else restricted(joined, pairs, self.keys)
 
 
 def _partitioned_by(node: Window) -> list[Expr]:
     sets = [list(item.value.args.get("partition_by") or ()) for item in node.functions]
     return [value for value in sets[0] if all(value in other for other in sets)]
-
-
-def _through_join(node: Join | MultiJoin, pairs: Sequence[Pair], keys: Node) -> Node:
-    kind = node.kind
-    if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
-        return restricted(node, pairs, keys)
-    inner = kind in (INNER, CROSS)
-    deciding = node.inputs if inner else node.inputs[:1]
-    # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
-    telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
-    equal = equal_groups(node.conditions)
-    sides = []
-    whole = False
-    for place, side in enumerate(node.inputs):
-        own = [(v, k) for v, k in pairs if place < len(deciding) and names_in(v) and names_in(v) <= side.names]
-        whole = whole or len(own) == len(pairs)
-        tied = _tied(side, telling, equal) if inner or place > 0 else []
-        have = {k for _, k in own}
-        sides.append(_pushed(side, [*own, *((v, k) for v, k in tied if k not in have)], keys))
-    joined = node.with_inputs(sides)
-    return joined if whole else restricted(joined, pairs, keys)
 
 
 def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[Sequence[Expr]]) -> list[Pair]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rollview.plan.nodes import Node, size
+from rollview.plan.normalising.drop_branches import drop_branches
 from rollview.plan.normalising.drop_projects import drop_projects
 from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
 from rollview.plan.normalising.flatten_joins import flatten_joins
@@ -28,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     merge_filters,
     outer_to_inner,
     push_filters,
+    drop_branches,
     infer_predicates,
     merge_projects,
     drop_projects,

@@ -7,6 +7,8 @@ Not onto the side that an outer or anti join keeps: there rows without a match m
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename, replace_columns
@@ -68,6 +70,7 @@ def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _holds(node: Node, part: Expr) -> bool:
     """Whether a condition was put onto these rows already, and has moved down since."""
     if not names_in(part) <= node.names:
