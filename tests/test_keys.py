@@ -205,7 +205,9 @@ def test_the_scan_of_a_helper_does_not_promise_groups_that_are_not_null() -> Non
         "SELECT c.name, q.city, q.n FROM customers c LEFT JOIN (SELECT city, count(*) AS n FROM customers GROUP BY city) q ON q.city = c.city",
         tables,
     )
-    scans = [n for n in helped(compiled, lambda _: "stored").plan.walk() if isinstance(n, Scan) and n.table == "stored"]
+    scans = [
+        n for n in helped(compiled, lambda _, why: "stored").plan.walk() if isinstance(n, Scan) and n.table == "stored"
+    ]
     assert scans
     for scan in scans:
         assert scan.key

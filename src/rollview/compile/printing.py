@@ -3,7 +3,10 @@ them back the names that the user knows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import TypeGuard
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
@@ -16,6 +19,7 @@ from rollview.plan.nodes import (
     ANTI,
     CROSS,
     FULL,
+    INNER,
     LEFT,
     MARK,
     SEMI,
@@ -38,6 +42,7 @@ from rollview.plan.nodes import (
     Values,
     Window,
 )
+from rollview.stack import deep
 
 DIALECTS = ("spark", "duckdb", "postgres")
 
@@ -45,30 +50,39 @@ DIALECTS = ("spark", "duckdb", "postgres")
 Relations = Callable[[Scan], str]
 
 
+@deep
 def print_plan(
     plan: Node,
     dialect: str = "spark",
     labels: Sequence[str] | None = None,
     relations: Relations = lambda scan: scan.table,
-    pretty: bool = False,
+    lines: bool = False,
 ) -> str:
-    """The plan as SQL text. For Spark, raises an error rather than leave out what the library cannot say."""
+    """The plan as SQL text; with ``lines``, each CTE is a line. For Spark, raises an error rather than leave out what
+    the library cannot say."""
     query = plan_query(plan, dialect, labels, relations)
     level = ErrorLevel.RAISE if dialect == "spark" else ErrorLevel.WARN
-    return query.sql(dialect=dialect, pretty=pretty, copy=False, unsupported_level=level)
+    clause = query.args.get("with_")
+    if lines and clause is not None:
+        query.set("with_", None)
+        parts = [part.sql(dialect=dialect, copy=False, unsupported_level=level) for part in clause.expressions]
+        start = "WITH RECURSIVE " if clause.args.get("recursive") else "WITH "
+        last = query.sql(dialect=dialect, copy=False, unsupported_level=level)
+        return "\n".join([start + ",\n  ".join(parts), last])
+    return query.sql(dialect=dialect, copy=False, unsupported_level=level)
 
 
 def plan_query(
     plan: Node, dialect: str, labels: Sequence[str] | None = None, relations: Relations = lambda scan: scan.table
 ) -> exp.Select:
     """The plan as a tree of SQL."""
-    printer = _Printer(dialect, relations)
+    printer = _Printer(dialect, relations, Counter(child for node in plan.walk() for child in node.inputs))
     names = labels if labels is not None else [column.label for column in plan.columns]
     query = printer.flat(plan, [(ref(c.name), name) for c, name in zip(plan.columns, names, strict=True)])
-    for name, select in printer.ctes:
-        query = query.with_(exp.to_identifier(name, quoted=True), as_=select, copy=False)
-    if printer.recursive:
-        query.args["with_"].set("recursive", True)
+    if printer.ctes:
+        named = [(select, exp.TableAlias(this=exp.to_identifier(name, quoted=True))) for name, select in printer.ctes]
+        ctes = [exp.CTE(this=select, alias=alias) for select, alias in named]
+        query.set("with_", exp.With(expressions=ctes, recursive=printer.recursive or None))
     printed = in_dialect(query, dialect)
     assert isinstance(printed, exp.Select)
     return printed
@@ -77,9 +91,10 @@ def plan_query(
 class _Printer:
     """Collects the CTEs, from the leaves up; equal parts of a plan are one CTE."""
 
-    def __init__(self, dialect: str, relations: Relations) -> None:
+    def __init__(self, dialect: str, relations: Relations, readers: Mapping[Node, int]) -> None:
         self.dialect = dialect
         self.relations = relations
+        self.readers = readers
         self.ctes: list[tuple[str, exp.Query]] = []
         self.recursive = False
         self._known: dict[Node, str] = {}
@@ -154,11 +169,23 @@ class _Printer:
             return self._semi(node)
         if node.kind == FULL and self.dialect == "postgres" and not _hashable(node):
             return self._full_by_parts(node)
-        query = self._over(node.left, node.columns)
+        return self._paired(node)
+
+    def _paired(self, node: Join) -> exp.Select:
+        if self._continues(node.left):  # the joins of a chain are those of one SELECT
+            query = self._paired(node.left)
+            query.set("expressions", [ref(column.name) for column in node.columns] or [_dummy()])
+        else:
+            query = self._over(node.left, node.columns)
         how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         self._hint(query, node)
-        return query.join(_apart(query, self.source(node.right)), on=on, join_type=how, copy=False)
+        return _joined(query, _apart(query, self.source(node.right)), how, on)
+
+    def _continues(self, node: Node) -> TypeGuard[Join]:
+        """Whether a join needs no SELECT of its own: not for Spark, which is told of each join what is small."""
+        plain = isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT)
+        return plain and self.dialect != "spark" and self.readers[node] == 1
 
     def _hint(self, query: exp.Select, node: Join) -> None:
         """Tells Spark which side of a join is small."""
@@ -194,7 +221,7 @@ class _Printer:
             open_ = [(edge, condition) for edge, condition in open_ if not edge <= placed]
             on = conjunction(ready)
             how = "CROSS" if on is None else "INNER"
-            query = query.join(_apart(query, self.source(node.parts[chosen])), on=on, join_type=how, copy=False)
+            query = _joined(query, _apart(query, self.source(node.parts[chosen])), how, on)
         return query
 
     def _semi(self, node: Join) -> exp.Query:
@@ -205,7 +232,7 @@ class _Printer:
             return query.where(inner if node.kind == SEMI else exp.Not(this=inner), copy=False)
         kind = f"LEFT {node.kind.upper()}" if self.dialect == "spark" else node.kind.upper()
         self._hint(query, node)
-        return query.join(self.source(node.right), on=condition, join_type=kind, copy=False)
+        return _joined(query, self.source(node.right), kind, condition)
 
     def _matching(
         self, node: Join, condition: Expr | None, output: Expr | None = None, side: Node | None = None
@@ -271,13 +298,18 @@ class _Printer:
         return self._set(node, kind, distinct=not node.all)
 
     def _set(self, node: UnionAll, kind: type[exp.SetOperation], *, distinct: bool) -> exp.Query:
-        sides = []
-        for side in (node.left, node.right):
+        sides: list[exp.Query] = []
+        waiting: list[Node] = [node.right, node.left]
+        while waiting:
+            side = waiting.pop()
+            if kind is exp.Union and type(side) is UnionAll and self.readers[side] == 1:
+                waiting += [side.right, side.left]
+                continue
             query = exp.Select().from_(self.source(side), copy=False)
             names = zip(side.columns, node.output, strict=True)
             query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names] or [_dummy()])
             sides.append(query)
-        return kind(this=sides[0], expression=sides[1], distinct=distinct)
+        return reduce(lambda left, right: kind(this=left, expression=right, distinct=distinct), sides)
 
     def _recursive(self, node: Recursive) -> exp.Query:
         self.recursive = True
@@ -331,8 +363,8 @@ class _Printer:
         inner = exp.Select(expressions=unnested(node)).subquery(alias, copy=False)
         lateral = exp.Lateral(this=inner.this.subquery(copy=False), alias=exp.TableAlias(this=alias))
         if node.outer:
-            return query.join(lateral, on=exp.true(), join_type="LEFT", copy=False)
-        return query.join(lateral, join_type="CROSS", copy=False)
+            return _joined(query, lateral, "LEFT", exp.true())
+        return _joined(query, lateral, "CROSS", None)
 
 
 def _named(value: Expr, name: str) -> Expr:
@@ -379,6 +411,14 @@ def _select(columns: Sequence[Column], value: Callable[[str], Expr]) -> exp.Sele
 def _dummy() -> Expr:
     """A column for relations that have none."""
     return exp.alias_(exp.Literal.number(1), "_one", quoted=True)
+
+
+def _joined(query: exp.Select, source: Expr, how: str, on: Expr | None) -> exp.Select:
+    """The query with one more join, such as LEFT OUTER."""
+    words = how.split()
+    side = words.pop(0) if words[0] in ("LEFT", "RIGHT", "FULL") else None
+    query.append("joins", exp.Join(this=source, side=side, kind=words[0] if words else None, on=on))
+    return query
 
 
 def _apart(query: exp.Select, source: Expr) -> Expr:

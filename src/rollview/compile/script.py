@@ -16,6 +16,7 @@ from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.first import First, first_delta
+from rollview.delta.inexact import is_exact, of_a_bag, only_at_top, touched_rows
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.preparing import prepared
@@ -45,8 +46,9 @@ from rollview.plan.nodes import (
     Window,
     exactly,
     show,
-    show_plan,
+    show_plans,
 )
+from rollview.stack import deep
 
 APPEND, ROW_DELTA, AGGREGATE_MERGE = "append", "row_delta", "aggregate_merge"
 GROUP_RECOMPUTE, PARTITION_RECOMPUTE = "group_recompute", "partition_recompute"
@@ -78,22 +80,38 @@ class Script:
 
 def show_script(script: Script) -> list[str]:
     """The steps in order, each with its plan, and what is done with the rows of the last one."""
+    return _shown(script, show_plans(_plans(script)))
+
+
+def show_with_plan(plan: Node, script: Script) -> tuple[list[str], list[str]]:
+    """A view's plan and its script; what they have in common is written out once."""
+    view, *plans = show_plans([plan, *_plans(script)])
+    return view, _shown(script, plans)
+
+
+def _plans(script: Script) -> list[Node]:
+    return [*(step.plan for step in script.steps), script.rows]
+
+
+def _shown(script: Script, plans: Sequence[Sequence[str]]) -> list[str]:
     lines = []
-    for step in script.steps:
-        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in show_plan(step.plan).splitlines())]
+    for step, plan in zip(script.steps, plans, strict=False):
+        lines += [f"{step.name}: {step.what}", *(f"  {line}" for line in plan)]
     how = "appended to the state" if script.append else "merged into the state on its key"
     if script.copies is not None:
         how = f"added to the state, or taken from it where {script.copies} is negative"
-    lines += [f"rows: {how}", *(f"  {line}" for line in show_plan(script.rows).splitlines())]
+    lines += [f"rows: {how}", *(f"  {line}" for line in plans[-1])]
     lines += [f"  {column} = {show(value)}" for column, value in script.combine.items()]
     return lines if script.gone is None else [*lines, f"  gone where {show(script.gone)}"]
 
 
+@deep
 def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
     deriving = Deriving(changed, state.added, state.kinds, state.partitions)
+    inexact = _is_inexact(state)
     if state.first is None:
         state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
@@ -102,14 +120,31 @@ def refresh_script(
         assert isinstance(state.root, Aggregate)
         script = _groups(state, state.root, deriving, grows)
     else:
-        delta = deriving.delta(state.root) if state.first is None else _of_first(state, state.first, deriving)
+        if state.first is not None:
+            delta = _of_first(state, state.first, deriving)
+        else:
+            delta = touched_rows(state.root, deriving) if inexact else deriving.delta(state.root)
         if delta is not None and grows and _takes_back(state.root, deriving):
             delta = consolidated(delta)
-        script = None if delta is None else _rows(state, delta, deriving, grows)
+        script = None if delta is None else _rows(state, delta, deriving, grows, inexact)
     if script is None:
         return None
     *steps, last = improved([*script.steps, Step("rows", script.rows, "")], passes)
     return replace(script, steps=tuple(steps), rows=last.plan)
+
+
+def has_one_value_each(state: State) -> bool:
+    """Whether every inexact value that the state is made of is computed once, or read from where it is stored."""
+    if state.kind == GROUPS:
+        return is_exact(state.root.inputs[0], state.kinds)
+    if state.kind == KEYED and state.first is None:
+        return only_at_top(state.root, state.kinds)
+    return is_exact(state.root, of_a_bag(state.kinds) if state.kind == BAG else state.kinds)
+
+
+def _is_inexact(state: State) -> bool:
+    """Whether rows with a key hold values that are not the same when computed again."""
+    return state.kind == KEYED and not is_exact(state.root, state.kinds)
 
 
 def _of_first(state: State, first: First, deriving: Deriving) -> Node | None:
@@ -125,7 +160,7 @@ def _stored_rows(state: State) -> Scan:
     return Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
 
 
-def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
+def _rows(state: State, delta: Node, deriving: Deriving, grows: bool, inexact: bool) -> Script:
     columns = state.plan.columns
     if state.kind == KEYED and grows:
         rows = _labelled(delta, columns, ())
@@ -133,7 +168,8 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
     strategy = PARTITION_RECOMPUTE if isinstance(_below_projects(state.root), Window) else ROW_DELTA
     if state.kind == BAG:
         return _bag(state, delta, deriving, strategy, grows)
-    return Script(strategy, tuple(deriving.steps), _latest(consolidated(delta), state))
+    net = delta if inexact else consolidated(delta)
+    return Script(strategy, tuple(deriving.steps), _latest(net, state))
 
 
 def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bool) -> Script:
@@ -257,11 +293,14 @@ def _takes_back(plan: Node, deriving: Deriving) -> bool:
 
 def only_grows(plan: Node, deriving: Deriving) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
-    if not deriving.touches(plan):
-        return True
-    if isinstance(plan, Join) and plan.kind in (LEFT, ANTI, MARK, SINGLE):
-        return only_grows(plan.left, deriving) and not deriving.touches(plan.right)
-    simple = isinstance(plan, Scan | Filter | Project | Generate | MultiJoin | Distinct) or type(plan) is UnionAll
-    if isinstance(plan, Join):
-        simple = plan.kind in (INNER, CROSS, SEMI)
-    return simple and all(only_grows(child, deriving) for child in plan.inputs)
+    grows: dict[Node, bool] = {}
+    for node in plan.walk():
+        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
+            simple = not deriving.touches(node.right)
+        elif isinstance(node, Join):
+            simple = node.kind in (INNER, CROSS, SEMI)
+        else:
+            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
+            simple = plain or type(node) is UnionAll
+        grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
+    return grows[plan]

@@ -12,12 +12,13 @@ from rollview.compile.printing import print_plan
 from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
 from rollview.keys import Choice, Keyed, decided, with_key
-from rollview.parse.references import parse_query
+from rollview.parse.references import parse_query, query_tree
 from rollview.parse.tokens import Cursor, SqlTokens, pipe
 from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
 from rollview.plan.normalising import normalise
+from rollview.stack import deep
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.
 _RANDOM = {
@@ -55,12 +56,13 @@ class CompiledView:
     choices: tuple[Choice, ...] = ()
 
     def printed(self, dialect: str = "spark") -> str:
-        return print_plan(self.plan, dialect, pretty=True)
+        return print_plan(self.plan, dialect, lines=True)
 
     def shown(self) -> str:
         return show_plan(self.plan)
 
 
+@deep
 def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)
@@ -112,7 +114,7 @@ def _sample(sql: str) -> Place | None:
 
 def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
     """The functions that the query calls beside those known, where it calls them: a user's own."""
-    calls = [node for node in parse_query(sql).walk() if isinstance(node, exp.Anonymous)]
+    calls = [node for node in query_tree(sql).walk() if isinstance(node, exp.Anonymous)]
     return [node for node in calls if node.name.lower() not in known]
 
 

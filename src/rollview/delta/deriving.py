@@ -8,6 +8,7 @@ did not change has just one. The delta of an operator below which nothing change
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +17,12 @@ from sqlglot import exp
 from rollview.delta.partials import Added
 from rollview.delta.restriction import Pair, restricted, restriction
 from rollview.delta.weights import WEIGHT
+from rollview.keys.facts import facts_of
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
+    CROSS,
+    INNER,
+    LEFT,
     UNKNOWN,
     Aggregate,
     Column,
@@ -25,6 +30,7 @@ from rollview.plan.nodes import (
     Distinct,
     Filter,
     Generate,
+    Join,
     Limit,
     Node,
     Project,
@@ -32,9 +38,12 @@ from rollview.plan.nodes import (
     UnionAll,
     Window,
 )
+from rollview.plan.normalising import apply_rule
 from rollview.plan.renaming import by_place, renamed
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
+
+WHEN = {OLD: "before", NEW: "now"}
 
 
 class NotMaintained(Exception):
@@ -84,8 +93,12 @@ class Deriving:
         self.kinds = kinds or {}
         self.partitions = partitions or {}
         self.whole: list[Node] = []
+        self.readers: Counter[Node] = Counter()
+        self.kept: set[Node] = set()
+        self.touched: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
+        self._versions: dict[tuple[Node, str], Node] = {}
         self._shapes: list[list[str]] = []
         self._numbers = 0
 
@@ -97,12 +110,20 @@ class Deriving:
 
     def _at(self, plan: Node, version: str) -> Node:
         """The plan over one version of its tables; groups of which all are at hand are taken from there."""
+        if (plan, version) not in self._versions:
+            self._versions[plan, version] = self._found_at(plan, version)
+        return self._versions[plan, version]
+
+    def _found_at(self, plan: Node, version: str) -> Node:
         from rollview.delta.aggregate import before_and_after, one_version  # it derives here, too
 
         if isinstance(plan, Aggregate) and self.is_whole(plan):
             return one_version(plan, before_and_after(plan, self), now=version == NEW)
         if isinstance(plan, Scan):
             return at(plan, version, self.changed)
+        if plan in self.kept:
+            rows = plan.with_inputs([self._at(child, version) for child in plan.inputs])
+            return self.step("rows", rows, f"what several terms read of {plan.title}, {WHEN[version]}")
         if restriction(plan) is not None:  # to the keys of a partner, which is joined to it in any case
             return self._at(plan.inputs[0], version)
         return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
@@ -134,12 +155,39 @@ class Deriving:
                 rule: Callable[[Node, Deriving], Node | None] | None = RULES.get(type(plan))
                 if rule is None:
                     raise NotMaintained("operator_not_incremental", f"there is no delta rule for {plan.title}")
-                found = rule(plan, self)
+                found = self._of_kept(plan) if plan in self.kept else rule(plan, self)
+                if found is not None and self.readers[plan] > 1:
+                    found = self.at_hand(found)
             self._deltas[plan] = found
         return self._deltas[plan]
 
+    def _of_kept(self, plan: Node) -> Node:
+        """The change of rows that are all at hand, before and after."""
+        from rollview.delta.weights import consolidated, together, weighted
+
+        difference = together([weighted(self.new(plan), 1), weighted(self.old(plan), -1)], plan.columns)
+        assert difference is not None
+        return consolidated(difference)
+
+    def take_shared(self, plan: Node) -> None:
+        """Finds what several operators read. Its change is computed once; so are its rows, before and after, if all of
+        them are needed in any case and they are few: groups, or one row."""
+        from rollview.delta.join import one_changed
+
+        self.readers = Counter(child for node in plan.walk() for child in node.inputs)
+        for node in plan.walk():
+            added = isinstance(node, Aggregate) and self.added_up(node) is not None and one_changed(node.input, self)
+            if self.touches(node) and self.readers[node] > 1 and _one_row(node) and not added:
+                self.kept.add(node)
+            if self.touches(node) and _looks_at_all(node):
+                below = node.inputs[0]
+                while isinstance(below, Filter | Project) and self.readers[below] < 2:
+                    below = below.input
+                if self.readers[below] > 1 and _few(below):
+                    self.kept.add(below)
+
     def touches(self, plan: Node) -> bool:
-        return any(isinstance(node, Scan) and node.table in self.changed for node in plan.walk())
+        return not self.changed.isdisjoint(plan.tables)
 
     def step(self, label: str, plan: Node, what: str) -> Node:
         """Names a part of the script: what reads it, reads its rows once computed.
@@ -195,14 +243,29 @@ def names_of(node: Aggregate) -> str:
 
 def form(plan: Node) -> Node:
     """The plan but for the names of its columns."""
-    found: Node = renamed(plan, by_place(plan))
-    return found
+    return renamed(plan, by_place(plan))
 
 
 def _looks_at_all(node: Node) -> bool:
     if isinstance(node, Window):
         return any(not item.value.args.get("partition_by") for item in node.functions)
     return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
+
+
+def _one_row(node: Node) -> bool:
+    return isinstance(node, Aggregate | Project) and bool(node.inputs[0].inputs) and facts_of(node).key == frozenset()
+
+
+def _few(node: Node) -> bool:
+    """Whether rows are groups, or follow from groups one by one."""
+    if isinstance(node, Filter | Project | Limit | Window):
+        return _few(node.inputs[0])
+    if type(node) is UnionAll:
+        return all(_few(side) for side in node.inputs)
+    if isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT):
+        one = [facts_of(side).key == frozenset() for side in node.inputs]
+        return (one[1] and _few(node.left)) or (one[0] and _few(node.right))
+    return isinstance(node, Aggregate)
 
 
 def _groups_below(node: Node) -> list[Aggregate]:
@@ -225,9 +288,11 @@ def cheap(plan: Node) -> bool:
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:
     """The plan over one version of its tables. Where a table did not change, its versions are one."""
-    if isinstance(plan, Scan):
-        return replace(plan, version=version if plan.table in changed else NEW)
-    return plan.with_inputs([at(child, version, changed) for child in plan.inputs]) if plan.inputs else plan
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, version=version if node.table in changed else NEW) if isinstance(node, Scan) else None
+
+    return apply_rule(plan, rule)
 
 
 def change_scan(node: Scan) -> Scan:

@@ -16,4 +16,5 @@ def prepared(plan: Node, deriving: Deriving, *, below: bool = False) -> Node:
         early = grouped_first(plan, deriving)
     found = focused(early, deriving)
     deriving.take_whole(found)
+    deriving.take_shared(found)
     return found

@@ -70,7 +70,7 @@ def set_operation(node: SetOperation, deriving: Deriving) -> Node | None:
     rows = _union(terms, node.output)
     if rows is None:
         return None
-    keys = deriving.keys(rows, [ref(column.name) for column in node.output])
+    keys = deriving.keys(deriving.at_hand(rows), [ref(column.name) for column in node.output])
     sides = []
     for side in node.inputs:
         names = [key for _, key in keys.pairs]

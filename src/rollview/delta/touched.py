@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, change_scan
-from rollview.plan.expressions import columns_equal_to, conjunction, equal_groups, names_in, ref
+from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, names_in, ref
 from rollview.plan.nodes import (
     ANTI,
     CROSS,
@@ -36,6 +36,7 @@ from rollview.plan.nodes import (
     Scan,
     UnionAll,
     Window,
+    union_of,
 )
 
 
@@ -43,12 +44,15 @@ def touched(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]:
     """Relations of the columns ``names`` of a plan that together hold every value whose rows may have changed."""
     if not deriving.touches(plan):
         return []
-    names = list(dict.fromkeys(names))
-    found = _cheaply(plan, names, deriving)
-    if found is None:
-        delta = deriving.delta(plan)
-        found = [] if delta is None else [delta]
-    return [_only(each, names, names) for each in found]
+    asked = plan, tuple(dict.fromkeys(names))
+    if asked not in deriving.touched:
+        names = list(asked[1])
+        found = None if plan in deriving.kept else _cheaply(plan, names, deriving)
+        if found is None:
+            delta = deriving.delta(plan)
+            found = [] if delta is None else [delta]
+        deriving.touched[asked] = list(dict.fromkeys(_only(each, names, names) for each in found))
+    return deriving.touched[asked]
 
 
 def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
@@ -108,15 +112,17 @@ def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -
 
 
 def _only(plan: Node, names: Sequence[str], called: Sequence[str]) -> Node:
-    """Some columns under other names."""
+    """Some columns under other names; of what only picks columns, those that it picks."""
     types = {column.name: column.type for column in plan.columns}
+    values: dict[str, Expr] = {name: ref(name) for name in names}
+    if isinstance(plan, Project) and all(isinstance(value, exp.Column) for value in plan.expressions):
+        values = {item.column.name: item.value for item in plan.output}
+        plan = plan.input
     pairs = zip(names, called, strict=True)
-    return Project(plan, tuple(Computed(Column(new, new, types[old]), ref(old)) for old, new in pairs))
+    return Project(plan, tuple(Computed(Column(new, new, types[old]), values[old]) for old, new in pairs))
 
 
 def all_touched(plan: Node, names: Sequence[str], deriving: Deriving) -> Node | None:
     """The touched values as one relation; None if nothing below changed."""
-    whole: Node | None = None
-    for each in touched(plan, names, deriving):
-        whole = each if whole is None else UnionAll(whole, each, each.columns)
-    return whole
+    found = touched(plan, names, deriving)
+    return union_of(found, found[-1].columns) if found else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll, exactly
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, exactly, union_of
 
 #: The weight of a row. No plan joins two deltas, so one name is enough.
 WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
@@ -37,13 +37,9 @@ def one_by_one(delta: Node) -> Node:
 
 def together(terms: Sequence[Node | None], columns: Sequence[Column]) -> Node | None:
     """The sum of deltas; None if there are none."""
-    whole: Node | None = None
     output = (*columns, WEIGHT)
-    for term in terms:
-        if term is not None:
-            term = exactly(term, output)
-            whole = term if whole is None else UnionAll(whole, term, output)
-    return whole
+    there = [exactly(term, output) for term in terms if term is not None]
+    return union_of(there, output) if there else None
 
 
 def consolidated(delta: Node) -> Node:

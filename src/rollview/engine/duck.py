@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
-from rollview.compile.printing import print_plan
+from rollview.compile.printing import plan_query
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
@@ -35,6 +35,7 @@ from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
 from rollview.parse.tokens import pipe
 from rollview.plan.nodes import Node, Scan
+from rollview.stack import deep
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class DuckEngine:
         def marked(scan: Scan) -> str:
             return slots.setdefault(relation_name(scan), f"\x00r{len(slots)}\x00")
 
-        text = print_plan(plan, "duckdb", labels, marked)
+        text = self.text(plan_query(plan, "duckdb", labels, marked))
         for name, slot in slots.items():
             text = text.replace(f'"{slot}"', f"({frames[name].sql})")
         return DuckFrame(text)
@@ -79,10 +80,15 @@ class DuckEngine:
         refs = references(sql)
         slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
         text = substitute(sql, refs, slots, lambda part: part)
-        printed = translated(text)
+        with readable(text):
+            printed = self.text(tree_of(text))
         for name, slot in slots.items():
             printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
         return DuckFrame(printed)
+
+    def text(self, query: exp.Expr) -> str:
+        """A query as DuckDB reads it."""
+        return query.sql(dialect="duckdb", copy=False)
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
         return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))
@@ -195,8 +201,14 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
     return kind("DuckDB refuses this statement", why=said.split("\n")[0].replace("__rid BIGINT, ", ""))
 
 
+@deep
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
+    return tree_of(text).sql("duckdb")
+
+
+def tree_of(text: str) -> exp.Expr:
+    """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
     if where := pipe(text):
         raise Unsupported(
             "|> is not known on DuckDB",
@@ -204,7 +216,7 @@ def translated(text: str) -> str:
             todo="write the query with clauses, or open the warehouse on Spark",
         )
     with readable(text):
-        return in_dialect(read(text)[0], "duckdb").sql("duckdb")
+        return in_dialect(read(text)[0], "duckdb")
 
 
 @lru_cache(maxsize=1024)

@@ -7,13 +7,19 @@ more column would change which rows there are.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from rollview.keys.branches import tagged
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
+    ANTI,
     FULL,
+    MARK,
+    SEMI,
+    SINGLE,
     Column,
     Computed,
     Filter,
@@ -31,23 +37,49 @@ from rollview.plan.nodes import (
 THERE = "__there"
 
 
-def carrying(node: Node) -> Node:
+def carrying(plan: Node) -> Node:
     """The plan whose projections pass on the keys of their inputs."""
-    if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
-        below = [carrying(child) for child in node.inputs]
-        if isinstance(node, Join) and node.kind in ("semi", "anti", "mark", "single"):
-            below = [below[0], node.right]
-        over = node.with_inputs(below)
-        return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over
-    if isinstance(node, Project):
-        below = [carrying(node.input)]
-        passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
-        key = facts_of(below[0]).key or frozenset()
-        extra = [c for c in below[0].columns if c.name in key and c.name not in passed and c.name not in node.names]
-        return Project(below[0], node.output + tuple(Computed(column, ref(column.name)) for column in extra))
-    if type(node) is UnionAll:
-        return tagged(node, carrying(node.left), carrying(node.right)) or node
-    return node
+    done: dict[Node, Node] = {}
+
+    def carried(node: Node) -> Node:
+        if node not in done:
+            done[node] = found(node)
+        return done[node]
+
+    def found(node: Node) -> Node:
+        if isinstance(node, Join) and node.kind in (SEMI, ANTI, MARK, SINGLE):
+            return node.with_inputs([carried(node.left), node.right])
+        if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
+            over = node.with_inputs(_apart(node, [carried(child) for child in node.inputs]))
+            return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over
+        if isinstance(node, Project):
+            below = carried(node.input)
+            passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
+            key = facts_of(below).key or frozenset()
+            extra = [c for c in below.columns if c.name in key and c.name not in passed and c.name not in node.names]
+            return Project(below, node.output + tuple(Computed(column, ref(column.name)) for column in extra))
+        if type(node) is UnionAll:
+            return tagged(node, carried) or node
+        return node
+
+    return carried(plan)
+
+
+def _apart(node: Node, inputs: list[Node]) -> list[Node]:
+    """The inputs of a join with different names for the hidden columns that they have from the same operator."""
+    taken = set[str]().union(*(old.names for old in node.inputs))
+    found = []
+    for old, new in zip(node.inputs, inputs, strict=True):
+        output = []
+        for column in new.columns:
+            name, number = column.name, 1
+            while column.name not in old.names and name in taken:
+                name, number = f"{column.name}_{number}", number + 1
+            taken.add(name)
+            output.append(Computed(replace(column, name=name), ref(column.name)))
+        same = all(item.column.name == item.value.name for item in output)
+        found.append(new if same else Project(new, tuple(output)))
+    return found
 
 
 def _with_sides_told(join: Join) -> Node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
@@ -16,6 +17,7 @@ from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.mistakes import readable
 from rollview.parse.names import Name, quote
 from rollview.parse.reading import is_generator, read
+from rollview.stack import deep
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,13 @@ class Reference:
 
 
 def parse_query(sql: str) -> exp.Query:
-    """The tree of a query in Spark's dialect; an error underlines what cannot be read."""
+    """The tree of a query in Spark's dialect, to be changed at will; an error underlines what cannot be read."""
+    return query_tree(sql).copy()
+
+
+@lru_cache(maxsize=16)
+def query_tree(sql: str) -> exp.Query:
+    """The tree of a query, to be looked at only: it is read once for all."""
     with readable(sql, "This query cannot be read"):
         trees = read(sql)
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
@@ -41,6 +49,8 @@ def parse_query(sql: str) -> exp.Query:
     return trees[0]
 
 
+@lru_cache(maxsize=64)
+@deep
 def references(sql: str) -> tuple[Reference, ...]:
     """Every table that the query names, in the order of the text; names of CTEs are not among them."""
     tree = parse_query(sql)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -11,18 +12,21 @@ Expr = exp.Expr
 TRUE = exp.true()
 
 
-def names_in(expr: Expr) -> set[str]:
+@lru_cache(maxsize=65536)
+def names_in(expr: Expr) -> frozenset[str]:
     """The plan columns that an expression uses."""
-    return {column.name for column in expr.find_all(exp.Column)}
+    return frozenset(column.name for column in expr.find_all(exp.Column))
 
 
 def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The expression over other columns."""
-    return replace_columns(expr, {old: ref(new) for old, new in names.items()})
+    return replace_columns(expr, {name: ref(names[name]) for name in names_in(expr) if name in names})
 
 
 def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with columns replaced by other expressions."""
+    if values.keys().isdisjoint(names_in(expr)):
+        return expr.copy()
 
     def one(node: Expr) -> Expr:
         if isinstance(node, exp.Column) and node.name in values:
@@ -51,25 +55,45 @@ def ref(name: str) -> exp.Column:
 
 def conjuncts(expr: Expr | None) -> list[Expr]:
     """The parts of a condition that must all hold."""
-    if expr is None:
-        return []
-    bare = expr.unnest() if isinstance(expr, exp.Paren) else expr
-    if isinstance(bare, exp.And):
-        return [*conjuncts(bare.left), *conjuncts(bare.right)]
-    if isinstance(bare, exp.Boolean) and bare.this:
-        return []
-    return [bare]
+    found: list[Expr] = []
+    waiting = [] if expr is None else [expr]
+    while waiting:
+        part = waiting.pop()
+        bare = part.unnest() if isinstance(part, exp.Paren) else part
+        if isinstance(bare, exp.And):
+            waiting += [bare.right, bare.left]
+        elif not (isinstance(bare, exp.Boolean) and bare.this):
+            found.append(bare)
+    return found
 
 
 def conjunction(parts: Iterable[Expr]) -> Expr | None:
     """All of the parts as one condition; None if there are none."""
-    found = list(parts)
-    if not found:
-        return None
-    result = grouped(found[0].copy()) if len(found) > 1 else found[0].copy()
-    for part in found[1:]:
-        result = exp.And(this=result, expression=grouped(part.copy()))
-    return result
+    found = [part.copy() for part in parts]
+    if len(found) < 2:
+        return found[0] if found else None
+    return connected(exp.And, [grouped(part) for part in found])
+
+
+def connected(kind: type[exp.And] | type[exp.Or], parts: Sequence[Expr]) -> Expr:
+    """The parts of a chain of AND or OR as a tree that is as flat as can be: no text is too long for it."""
+    if len(parts) == 1:
+        return parts[0]
+    half = (len(parts) + 1) // 2
+    return kind(this=connected(kind, parts[:half]), expression=connected(kind, parts[half:]))
+
+
+def chained(expr: Expr, kind: type[Expr]) -> list[Expr]:
+    """The parts of a chain of AND or OR, in their order."""
+    found: list[Expr] = []
+    waiting = [expr]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, kind):
+            waiting += [part.args["expression"], part.this]
+        else:
+            found.append(part)
+    return found
 
 
 def same(a: str, b: str) -> Expr:

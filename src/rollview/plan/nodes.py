@@ -5,15 +5,17 @@ A column's name is unique in its plan, so a join needs no qualifiers, and a part
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjuncts, names_in, ref
+from rollview.stack import deep
 
 UNKNOWN = exp.DataType(this=exp.DataType.Type.UNKNOWN)
 
@@ -44,15 +46,15 @@ class Ordering:
     nulls_first: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """An operator."""
 
     title: ClassVar[str] = "node"
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
-        return tuple(value for name in self.__dataclass_fields__ if isinstance(value := getattr(self, name), Node))
+        return tuple(value for value in self._fields if isinstance(value, Node))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same operator over other inputs."""
@@ -61,10 +63,31 @@ class Node:
         return replace(self, **changed) if changed else self
 
     @property
+    def _fields(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__dataclass_fields__]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *self._fields))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Operators with equal fields are equal. Their inputs are compared by the hashes that they keep: a plan is a
+        graph, and comparing it path by path would take as long as its expansion."""
+        if self is other:
+            return True
+        if not isinstance(other, Node) or type(self) is not type(other) or self._hash != other._hash:
+            return False
+        pairs = zip(self._fields, other._fields, strict=True)
+        return all(a is b or isinstance(a, Node) or _is_inputs(a) or a == b for a, b in pairs)
+
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         raise NotImplementedError
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         """What the operator evaluates over its inputs' columns."""
         return ()
@@ -91,13 +114,27 @@ class Node:
         """Columns that the operator's own expressions may use beside its inputs'."""
         return frozenset()
 
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The tables and views that are read."""
+        return frozenset[str]().union(*(node.tables for node in self.inputs))
+
     def walk(self) -> Iterator[Node]:
-        """This operator and all below it, from the leaves up."""
-        for node in self.inputs:
-            yield from node.walk()
-        yield self
+        """This operator and all below it, from the leaves up; each once, though several operators may read it."""
+        seen: set[int] = set()
+        waiting: list[tuple[Node, bool]] = [(self, False)]
+        while waiting:
+            node, done = waiting.pop()
+            if done:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                waiting.append((node, True))
+                waiting += [(child, False) for child in reversed(node.inputs)]
 
     def __post_init__(self) -> None:
+        if len(self.names) == len(self.columns):
+            return
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
@@ -105,7 +142,7 @@ class Node:
             seen.add(column.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan(Node):
     """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
     the table's relations is read, where a plan reads more than one of them; ``not_null`` are columns that are known
@@ -119,7 +156,11 @@ class Scan(Node):
     version: str = ""
     not_null: tuple[str, ...] = ()
 
-    @property
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        return frozenset({self.table})
+
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -129,7 +170,7 @@ class Scan(Node):
         return f"{self.table}{version} [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Values(Node):
     """Rows written in the query."""
 
@@ -137,11 +178,11 @@ class Values(Node):
     output: tuple[Column, ...]
     rows: tuple[tuple[Expr, ...], ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(value for row in self.rows for value in row)
 
@@ -150,7 +191,7 @@ class Values(Node):
         return f"{len(self.rows)} rows [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filter(Node):
     """The rows for which the condition is true."""
 
@@ -158,11 +199,11 @@ class Filter(Node):
     input: Node
     condition: Expr
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.condition,)
 
@@ -171,7 +212,7 @@ class Filter(Node):
         return show(self.condition)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project(Node):
     """New columns computed from each row, and no others."""
 
@@ -179,11 +220,11 @@ class Project(Node):
     input: Node
     output: tuple[Computed, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(computed.column for computed in self.output)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in self.output)
 
@@ -197,7 +238,7 @@ INNER, LEFT, RIGHT, FULL, SEMI, ANTI, CROSS = "inner", "left", "right", "full", 
 MARK, SINGLE = "mark", "single"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Join(Node):
     """Pairs of rows for which the condition is true, and what the kind adds for rows without a pair.
 
@@ -215,7 +256,7 @@ class Join(Node):
     compared: Expr | None = None
     small: str | None = None
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         if self.kind in (SEMI, ANTI):
             return self.left.columns
@@ -224,11 +265,11 @@ class Join(Node):
             return (*self.left.columns, self.mark)
         return self.left.columns + self.right.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(part for part in (self.condition, self.compared) if part is not None)
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[Expr, ...]:
         """What must all be true of a pair; under the name that a join of many inputs has for it."""
         return tuple(conjuncts(self.condition))
@@ -247,7 +288,7 @@ class Join(Node):
         return " ".join(parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MultiJoin(Node):
     """The inner join of several inputs: all combinations of their rows for which every condition is true."""
 
@@ -256,18 +297,18 @@ class MultiJoin(Node):
     parts: tuple[Node, ...]
     conditions: tuple[Expr, ...]
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
         return self.parts
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         return MultiJoin(tuple(inputs), self.conditions)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(column for part in self.parts for column in part.columns)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return self.conditions
 
@@ -284,7 +325,7 @@ class MultiJoin(Node):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Aggregate(Node):
     """One row per group. ``sets`` lists, for GROUPING SETS, which of the keys each set groups by.
 
@@ -297,11 +338,11 @@ class Aggregate(Node):
     aggregates: tuple[Computed, ...]
     sets: tuple[tuple[int, ...], ...] | None = None
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(computed.column for computed in (*self.keys, *self.aggregates))
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in (*self.keys, *self.aggregates))
 
@@ -312,19 +353,19 @@ class Aggregate(Node):
         return f"{by}{sets}[{show_all(self.aggregates)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distinct(Node):
     """Each different row once."""
 
     title: ClassVar[str] = "distinct"
     input: Node
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnionAll(Node):
     """The rows of both inputs, column by column."""
 
@@ -333,7 +374,7 @@ class UnionAll(Node):
     right: Node
     output: tuple[Column, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -343,7 +384,15 @@ class UnionAll(Node):
             raise InternalError(f"{self.title} of {len(self.left.columns)} and {len(self.right.columns)} columns")
 
 
-@dataclass(frozen=True)
+def union_of(terms: Sequence[Node], output: tuple[Column, ...]) -> Node:
+    """The rows of some inputs as a tree of unions that is as flat as can be."""
+    if len(terms) == 1:
+        return terms[0]
+    half = (len(terms) + 1) // 2
+    return UnionAll(union_of(terms[:half], output), union_of(terms[half:], output), output)
+
+
+@dataclass(frozen=True, eq=False)
 class SetOperation(UnionAll):
     """EXCEPT or INTERSECT, of rows or (``all``) of copies."""
 
@@ -356,7 +405,7 @@ class SetOperation(UnionAll):
         return self.kind + (" all" if self.all else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window(Node):
     """The input's columns and one more for each window function."""
 
@@ -364,11 +413,11 @@ class Window(Node):
     input: Node
     functions: tuple[Computed, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + tuple(computed.column for computed in self.functions)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(computed.value for computed in self.functions)
 
@@ -377,7 +426,7 @@ class Window(Node):
         return show_all(self.functions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit(Node):
     """The first rows in an order, after some that are skipped."""
 
@@ -387,11 +436,11 @@ class Limit(Node):
     count: int | None
     offset: int = 0
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return tuple(term.value for term in self.order)
 
@@ -401,7 +450,7 @@ class Limit(Node):
         return f"{self.count} offset {self.offset} by {terms}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Generate(Node):
     """Each row with the rows that a generator such as explode makes of it; with ``outer`` at least one."""
 
@@ -411,11 +460,11 @@ class Generate(Node):
     output: tuple[Column, ...]
     outer: bool = False
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + self.output
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.generator,)
 
@@ -424,7 +473,7 @@ class Generate(Node):
         return f"{'outer ' if self.outer else ''}{show(self.generator)} [{', '.join(c.name for c in self.output)}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecursiveRef(Node):
     """Inside the step of a recursion: the rows of the step before."""
 
@@ -432,7 +481,7 @@ class RecursiveRef(Node):
     name: str
     output: tuple[Column, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.output
 
@@ -441,7 +490,7 @@ class RecursiveRef(Node):
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recursive(UnionAll):
     """The rows of the anchor, and of the step over and over until it gives none."""
 
@@ -454,6 +503,11 @@ class Recursive(UnionAll):
         return self.name
 
 
+def _is_inputs(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Node)
+
+
+@deep
 def show(expr: Expr) -> str:
     """An expression as a person reads it."""
     bare = expr.copy()
@@ -476,10 +530,63 @@ def show_all(computed: Sequence[Computed]) -> str:
     return ", ".join(parts)
 
 
-def show_plan(node: Node, depth: int = 0) -> str:
+def show_plan(plan: Node) -> str:
     """A plan as indented text."""
-    line = "  " * depth + f"{node.title} {node.details}".rstrip()
-    return "\n".join([line, *(show_plan(child, depth + 1) for child in node.inputs)])
+    return "\n".join(show_plans([plan])[0])
+
+
+#: The versions of a table of which one may stand for the other when a plan is shown.
+_VERSIONS = {"", "old", "new"}
+
+
+@deep
+def show_plans(plans: Sequence[Node]) -> list[list[str]]:
+    """Plans as the lines of indented texts. What several operators read, in one plan or in several, is written out
+    once, with a number that stands for it afterwards, and for the same over another version of its tables."""
+    same: dict[Node, Node] = {}
+    versions: dict[Node, frozenset[str]] = {}
+    for node in distinct(plans):
+        own = {node.version} & _VERSIONS if isinstance(node, Scan) else set[str]()
+        versions[node] = frozenset(own).union(*(versions[child] for child in node.inputs))
+        if len(versions[node]) > 1:
+            same[node] = node
+        elif isinstance(node, Scan):
+            same[node] = replace(node, version="") if own else node
+        else:
+            same[node] = node.with_inputs([same[child] for child in node.inputs])
+    readers = Counter(same[child] for node in distinct(plans) for child in node.inputs)
+    readers.update(same[plan] for plan in plans)
+    numbers: dict[Node, tuple[int, frozenset[str]]] = {}
+    found = []
+    for plan in plans:
+        lines: list[str] = []
+        waiting = [(plan, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            shown = same[node]
+            if shown in numbers:
+                number, seen = numbers[shown]
+                other = "" if seen == versions[node] else f", {min(versions[node])}"
+                lines.append("  " * depth + f"{node.title} #{number}, as above{other}")
+                continue
+            title = node.title
+            if node.inputs and readers[shown] > 1:
+                numbers[shown] = len(numbers) + 1, versions[node]
+                title = f"{title} #{len(numbers)}"
+            lines.append("  " * depth + f"{title} {node.details}".rstrip())
+            waiting += [(child, depth + 1) for child in reversed(node.inputs)]
+        found.append(lines)
+    return found
+
+
+def distinct(plans: Iterable[Node]) -> list[Node]:
+    """The operators of some plans, from the leaves up, each once."""
+    return list(dict.fromkeys(node for plan in plans for node in plan.walk()))
+
+
+def size(plan: Node) -> int:
+    """The number of operators."""
+    return sum(1 for _ in plan.walk())
 
 
 def exactly(plan: Node, columns: Sequence[Column]) -> Node:

@@ -21,21 +21,28 @@ def by_place(plan: Node) -> dict[str, str]:
     return names
 
 
-def renamed(part: Any, names: Mapping[str, str]) -> Any:
-    """A plan, or a part of one, with other column names and without labels."""
-    if isinstance(part, Column):
-        return Column(names[part.name], "", part.type)
-    if isinstance(part, exp.Expr):
-        return rename(part, names)
-    if isinstance(part, tuple):
-        return tuple(renamed(item, names) for item in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        changed = {}
-        for field in fields(part):
-            value = getattr(part, field.name)
-            if field.name in ("key", "not_null"):
-                changed[field.name] = tuple(names[name] for name in value)
-            elif not isinstance(value, str):
-                changed[field.name] = renamed(value, names)
-        return replace(part, **changed)
-    return part
+def renamed(plan: Node, names: Mapping[str, str]) -> Node:
+    """A plan with other column names and without labels."""
+    done: dict[Node, Node] = {}
+
+    def part(value: Any) -> Any:
+        if isinstance(value, Node):
+            return done[value]
+        if isinstance(value, Column):
+            return Column(names[value.name], "", value.type)
+        if isinstance(value, exp.Expr):
+            return rename(value, names)
+        if isinstance(value, tuple):
+            return tuple(part(item) for item in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **changed(value))
+        return value
+
+    def changed(whole: Any) -> dict[str, Any]:
+        values = {field.name: getattr(whole, field.name) for field in fields(whole)}
+        named = {key: tuple(names[name] for name in values[key]) for key in ("key", "not_null") if key in values}
+        return {name: part(value) for name, value in values.items() if not isinstance(value, str)} | named
+
+    for node in plan.walk():
+        done[node] = replace(node, **changed(node))
+    return done[plan]

@@ -97,5 +97,5 @@ def _of_groups(view: View, state: State) -> list[Choice]:
 
 
 def _strategy(view: View, state: State, changed: Sequence[str], growing: Sequence[str] = ()) -> str | None:
-    script = refresh_script(state, view.moved(changed), growing)
+    script = refresh_script(state, view.moved(changed), growing, passes=())
     return None if script is None else script.strategy

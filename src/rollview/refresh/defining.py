@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
 from rollview.compile.helpers import helped, helper_id
-from rollview.compile.script import refresh_script
-from rollview.compile.state import BAG, STATE, State, state_of
+from rollview.compile.script import Script, has_one_value_each, refresh_script
+from rollview.compile.state import STATE, State, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
-from rollview.delta.partials import drifts
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
 from rollview.keys import Choice, facts_of
@@ -24,7 +24,7 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
 from rollview.plan.nodes import Filter, Node, Project, Scan
 from rollview.refresh.relations import base_rows, columns_of
-from rollview.refresh.results import FULL
+from rollview.refresh.results import FULL, INEXACT
 from rollview.refresh.trying import takes_scripts
 from rollview.refresh.views import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
 from rollview.store.protocol import Commit, Identity, Stamp
@@ -75,11 +75,21 @@ def base_of(catalog: Catalog, table: str) -> BaseTable:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A view's plan and state; without them, or where there is a reason, the view is always recomputed."""
+    """A view's plan and state; without them, or where there is a reason, the view is always recomputed. ``scripts`` are
+    the Δ-scripts derived so far: each is derived once."""
 
     view: CompiledView | None
     state: State | None
     reason: str | None
+    scripts: dict[tuple[frozenset[str], frozenset[str]], Script | None] = field(default_factory=dict, compare=False)
+
+    def script(self, changed: Collection[str], growing: Collection[str] = ()) -> Script | None:
+        """How the state follows changes of some tables: see ``refresh_script``."""
+        assert self.state is not None
+        asked = frozenset(changed), frozenset(growing)
+        if asked not in self.scripts:
+            self.scripts[asked] = refresh_script(self.state, changed, growing)
+        return self.scripts[asked]
 
 
 def compiled_view(catalog: Catalog, view: View) -> Compiled:
@@ -111,9 +121,9 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
         return None, "not_compiled"
     helpers = {helper.id: helper.name for helper in view.helpers}
     try:
-        compiled = compile_view(view.query, _tables(view))
+        compiled = _plan_of(view.query, tuple(view.sources.items()), tuple(view.bases.items()))
         if helpers:
-            compiled = helped(compiled, lambda node: helpers.get(helper_id(node)))
+            compiled = helped(compiled, lambda node, _: helpers.get(helper_id(node)))
     except NotDeterministic:
         raise
     except Exception:
@@ -122,10 +132,18 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
     return compiled, compiled.reason
 
 
+@lru_cache(maxsize=64)
+def _plan_of(
+    query: str, sources: tuple[tuple[Name, str], ...], bases: tuple[tuple[str, BaseTable], ...]
+) -> CompiledView:
+    """A query compiled over tables that look like this."""
+    return compile_view(query, _finder(dict(sources), dict(bases)))
+
+
 def not_understood(view: View) -> Unbuildable | None:
     """The part of a view's query that the compiler knows it cannot make a plan of."""
     try:
-        compile_view(view.query, _tables(view))
+        compile_view(view.query, _finder(view.sources, view.bases))
     except Unbuildable as error:
         return error
     except Exception:  # as in compiled_plan: what the compiler trips over has no name
@@ -133,10 +151,10 @@ def not_understood(view: View) -> Unbuildable | None:
     return None
 
 
-def _tables(view: View) -> Tables:
+def _finder(sources: Mapping[Name, str], bases: Mapping[str, BaseTable]) -> Tables:
     def table(name: Name) -> BaseTable | None:
-        known = view.sources.get(tuple(part.lower() for part in name)) or view.sources.get(name)
-        return None if known is None else view.bases[known]
+        known = sources.get(tuple(part.lower() for part in name)) or sources.get(name)
+        return None if known is None else bases[known]
 
     return table
 
@@ -270,10 +288,7 @@ def _not_maintained(
         _sees_variant(view, state) and not _compared(catalog, view, state, rows, vector)
     ):
         return "not_comparable"
-    floats = any(re.search("float|double", kind) for kind in types)
-    if state.kind == BAG and floats and drifts(state.root, state.kinds):
-        return "inexact_rows"
-    return None
+    return None if has_one_value_each(state) else INEXACT
 
 
 #: What makes a VARIANT of something else.

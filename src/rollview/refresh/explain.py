@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rollview.compile.script import refresh_script, show_script
+from rollview.compile.script import show_with_plan
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.errors import SchemaChanged
 from rollview.refresh.choosing import choices
@@ -82,17 +82,17 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
     key = compiled.keyed.key
     told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"
     hidden = f" (hidden: {', '.join(compiled.keyed.hidden)})" if compiled.keyed.hidden else ""
+    script = found.script(view.bases) if found.state is not None and view.always_full is None else None
+    plan, steps = (compiled.shown().splitlines(), []) if script is None else show_with_plan(compiled.plan, script)
     lines = [
         "  plan",
-        *(f"    {line}" for line in compiled.shown().splitlines()),
+        *(f"    {line}" for line in plan),
         f"  key\n    {told}{hidden}",
         *(["  choices that the query leaves open"] if compiled.choices else []),
         *(f"    {choice}" for choice in compiled.choices),
         "  compiled",
         *(f"    {line}" for line in compiled.printed().splitlines()),
     ]
-    if found.state is not None and view.always_full is None:
-        script = refresh_script(found.state, view.bases)
-        if script is not None:
-            lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in show_script(script))]
+    if script is not None:
+        lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in steps)]
     return lines

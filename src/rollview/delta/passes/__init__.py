@@ -12,12 +12,20 @@ from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
 from rollview.delta.passes.small_first import small_first
 from rollview.plan.nodes import Node, Scan, exactly
+from rollview.plan.normalising import apply_rule
+from rollview.plan.normalising.merge_projects import merge_projects
 from rollview.plan.normalising.prune_columns import prune_columns
 
 #: A pass looks at the plan of one step.
 Pass = Callable[[Node], Node]
 
-PASSES: tuple[Pass, ...] = (restrict_partners, push_restrictions, small_first, prune_columns)
+
+def one_project(plan: Node) -> Node:
+    """Projections over projections are one."""
+    return apply_rule(plan, merge_projects)
+
+
+PASSES: tuple[Pass, ...] = (restrict_partners, push_restrictions, small_first, one_project, prune_columns)
 
 
 def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Step]:

@@ -41,9 +41,17 @@ from rollview.plan.nodes import (
 
 def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
     """The plan without the terms that cannot have rows; None if it has none. ``is_empty`` tells of a relation."""
-    if isinstance(plan, Scan):
-        return None if is_empty(plan) else plan
-    inputs = [drop_empty(child, is_empty) for child in plan.inputs]
+    done: dict[Node, Node | None] = {}
+    for node in plan.walk():
+        if isinstance(node, Scan):
+            done[node] = None if is_empty(node) else node
+        else:
+            done[node] = _left(node, [done[child] for child in node.inputs])
+    return done[plan]
+
+
+def _left(plan: Node, inputs: list[Node | None]) -> Node | None:
+    """What is left of an operator when this is left of its inputs."""
     there = [child for child in inputs if child is not None]
     if type(plan) is UnionAll:
         if len(there) == 1 and converted(plan):  # the other side decides the type of a column

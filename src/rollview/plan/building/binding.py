@@ -11,7 +11,7 @@ from rollview.plan.building.scope import Scope
 from rollview.plan.building.subqueries import Pending, mark_subquery, scalar_subquery
 from rollview.plan.building.types import equal
 from rollview.plan.building.understood import COLUMN, only
-from rollview.plan.expressions import Expr
+from rollview.plan.expressions import Expr, chained, connected
 
 
 def bind(
@@ -45,6 +45,10 @@ def bind(
         return mark_subquery(context, node, scope, pending, lambda part: bind(part, scope, context, pending, aliases))
     if isinstance(node, exp.Query):
         raise unbuildable(context, "a subquery at this place", node)
+
+    if isinstance(node, exp.And | exp.Or):
+        kind = type(node)
+        return connected(kind, [bind(part, scope, context, pending, aliases) for part in chained(node, kind)])
 
     def deeper(value: Any) -> Any:
         if isinstance(value, exp.Expr):

@@ -10,9 +10,9 @@ from sqlglot import exp
 from rollview.errors import NotIncremental
 from rollview.parse.names import Name
 from rollview.plan.building.numbering import Numbering
-from rollview.plan.building.scope import BaseTable, Scope, place
+from rollview.plan.building.scope import BaseTable, Scope, place, typed
 from rollview.plan.expressions import Expr
-from rollview.plan.nodes import Column, Node
+from rollview.plan.nodes import Column, Computed, Node, Project
 
 #: Finds a table by the name that a query uses; None if there is none.
 Tables = Callable[[Name], BaseTable | None]
@@ -20,13 +20,15 @@ Tables = Callable[[Name], BaseTable | None]
 
 @dataclass(frozen=True)
 class Cte:
-    """A named query, and what names meant where it was written. Inside a recursion, ``step`` has its columns."""
+    """A named query, and what names meant where it was written. Inside a recursion, ``step`` has its columns. If it is
+    mentioned more than once, ``built`` is to hold its plan for all mentions."""
 
     query: Expr
     labels: tuple[str, ...]
     context: Context
     recursive: bool = False
     step: tuple[Column, ...] | None = None
+    built: list[Node] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Context:
 
     def with_cte(self, name: str, cte: Cte) -> Context:
         return replace(self, ctes={**self.ctes, name.casefold(): cte})
+
+
+def again(context: Context, plan: Node) -> tuple[Node, dict[str, str]]:
+    """One more use of a plan: its rows under other column names, and the new names by the old."""
+    output = context.numbering.columns([c.label for c in plan.columns], [c.type for c in plan.columns])
+    pairs = list(zip(plan.columns, output, strict=True))
+    renamed = Project(plan, tuple(Computed(new, typed(old)) for old, new in pairs))
+    return renamed, {old.name: new.name for old, new in pairs}
 
 
 class Unbuildable(NotIncremental):

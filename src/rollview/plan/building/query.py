@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from rollview.errors import SqlError
@@ -14,7 +17,7 @@ from rollview.plan.building.select import build_select
 from rollview.plan.building.understood import PARENTHESES, SET_OPERATION, VALUES, only
 from rollview.plan.coercion import mixed
 from rollview.plan.expressions import Expr
-from rollview.plan.nodes import UNKNOWN, Distinct, Node, SetOperation, UnionAll
+from rollview.plan.nodes import UNKNOWN, Column, Distinct, Node, SetOperation, UnionAll, union_of
 
 
 def build_plan(tree: exp.Query, sql: str, tables: Tables) -> Node:
@@ -42,12 +45,14 @@ def _with(context: Context, node: Expr) -> Context:
     clause = node.args.get("with_")
     if clause is None:
         return context
+    mentions = Counter(t.name.casefold() for t in node.find_all(exp.Table) if not t.args.get("db"))
     for cte in clause.expressions:
         labels = tuple(column.name for column in cte.args["alias"].columns)
         recursive = bool(clause.args.get("recursive")) and _mentions(cte.this, cte.alias)
         if recursive and not isinstance(cte.this, exp.Union):
             raise SqlError(f"The recursive query {cte.alias} is not a UNION", where=place(context.sql, cte))
-        context = context.with_cte(cte.alias, Cte(cte.this, labels, context, recursive))
+        built: list[Node] | None = [] if mentions[cte.alias.casefold()] > 1 else None
+        context = context.with_cte(cte.alias, Cte(cte.this, labels, context, recursive, built=built))
     return context
 
 
@@ -56,24 +61,54 @@ def _mentions(query: Expr, name: str) -> bool:
 
 
 def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | None) -> Node:
+    distinct = bool(node.args.get("distinct"))
+    if isinstance(node, exp.Union):
+        whole = _union(context, _united(node), parent)
+        return Distinct(whole) if distinct else whole
     left, right = context.query(node.this, parent), context.query(node.expression, parent)
-    if len(left.columns) != len(right.columns):
+    output = _set_columns(context, node, left.columns, right)
+    return SetOperation(left, right, output, "intersect" if isinstance(node, exp.Intersect) else "except", not distinct)
+
+
+def _united(node: exp.Union) -> list[exp.Union]:
+    """``a UNION b UNION c`` as its unions, the innermost first: what they have in common is said once."""
+    found = [node]
+    while (
+        isinstance(below := found[-1].this, exp.Union)
+        and (node.args.get("distinct") or not below.args.get("distinct"))
+        and not any(below.args.get(part) for part in below.args.keys() - {"this", "expression", "distinct"})
+    ):
+        found.append(below)
+    return found[::-1]
+
+
+def _union(context: Context, nodes: Sequence[exp.Union], parent: Scope | None) -> Node:
+    """The rows of all sides. Where types differ, the order of the sides tells which type a column has."""
+    whole = [context.query(nodes[0].this, parent)]
+    columns, same = whole[0].columns, True
+    for node in nodes:
+        right = context.query(node.expression, parent)
+        output = _set_columns(context, node, columns, right)
+        same = same and all(a.type == b.type for a, b in zip(columns, right.columns, strict=True))
+        whole = [*whole, right] if same else [UnionAll(union_of(whole, columns), right, output)]
+        columns = output
+    return union_of(whole, columns)
+
+
+def _set_columns(context: Context, node: exp.SetOperation, left: Sequence[Column], right: Node) -> tuple[Column, ...]:
+    """The columns of a set operation."""
+    if len(left) != len(right.columns):
         raise SqlError(
-            f"{node.key.upper()} of {len(left.columns)} and {len(right.columns)} columns",
+            f"{node.key.upper()} of {len(left)} and {len(right.columns)} columns",
             where=place(context.sql, node.expression),
             todo="give both sides the same number of columns",
         )
-    for a, b in zip(left.columns, right.columns, strict=True):
+    for a, b in zip(left, right.columns, strict=True):
         if mixed(a.type, b.type):
             kinds = " and ".join(kind.sql("spark") for kind in (a.type, b.type))
             raise unbuildable(context, f"a set operation of {kinds} in one column, without a CAST,", node)
-    types = [a.type if a.type == b.type else UNKNOWN for a, b in zip(left.columns, right.columns, strict=True)]
-    output = context.numbering.columns([column.label for column in left.columns], types)
-    distinct = bool(node.args.get("distinct"))
-    if isinstance(node, exp.Union):
-        whole = UnionAll(left, right, output)
-        return Distinct(whole) if distinct else whole
-    return SetOperation(left, right, output, "intersect" if isinstance(node, exp.Intersect) else "except", not distinct)
+    types = [a.type if a.type == b.type else UNKNOWN for a, b in zip(left, right.columns, strict=True)]
+    return context.numbering.columns([column.label for column in left], types)
 
 
 def _ordered(context: Context, node: Expr, plan: Node, parent: Scope | None) -> Node:

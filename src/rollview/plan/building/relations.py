@@ -9,7 +9,7 @@ from sqlglot import exp
 from rollview.errors import Place, SqlError, TableNotFound
 from rollview.parse.reading import is_generator
 from rollview.plan.building.binding import bind
-from rollview.plan.building.context import Context, Cte, literal_number, unbuildable
+from rollview.plan.building.context import Context, Cte, again, literal_number, unbuildable
 from rollview.plan.building.functions import is_outer_generator
 from rollview.plan.building.pivot import pivoted
 from rollview.plan.building.scope import Entry, Scope, place, typed
@@ -39,6 +39,7 @@ from rollview.plan.nodes import (
     SEMI,
     Column,
     Computed,
+    Filter,
     Generate,
     Join,
     Node,
@@ -177,10 +178,26 @@ def _type(kind: str) -> exp.DataType:
 
 
 def _cte_plan(context: Context, name: str, cte: Cte) -> Node:
-    """A CTE is built anew for each mention, so that each has columns of its own."""
+    """What a mention of a CTE reads: all mentions read one plan, each under column names of its own."""
     if cte.step is not None:
         output = context.numbering.columns(cte.labels, [column.type for column in cte.step])
         return RecursiveRef(name, output)
+    plan = cte.built[0] if cte.built else _built(context, name, cte)
+    if cte.built is None or not _worth_sharing(plan):
+        return plan
+    cte.built[:] = [plan]
+    return again(context, plan)[0]
+
+
+def _worth_sharing(plan: Node) -> bool:
+    """Not if rows of one table are picked, which costs nothing to say twice; nor a step of a recursion."""
+    picked = plan
+    while isinstance(picked, Filter | Project):
+        picked = picked.input
+    return not isinstance(picked, Scan | Values) and not any(isinstance(node, RecursiveRef) for node in plan.walk())
+
+
+def _built(context: Context, name: str, cte: Cte) -> Node:
     inner = replace(cte.context, numbering=context.numbering)
     if not cte.recursive:
         plan = inner.query(cte.query, None)

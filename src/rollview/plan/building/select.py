@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 
 from sqlglot import exp
 
@@ -24,7 +25,7 @@ from rollview.plan.building.subqueries import Pending, attach, attach_predicate,
 from rollview.plan.building.time_window import with_time_window
 from rollview.plan.building.types import type_of
 from rollview.plan.building.understood import REFERRING_WINDOW, SELECT, STAR, WINDOW, only, only_generator
-from rollview.plan.expressions import Expr, replace_columns
+from rollview.plan.expressions import Expr, conjunction, replace_columns
 from rollview.plan.nodes import (
     Aggregate,
     Column,
@@ -93,8 +94,9 @@ def build_select(context: Context, node: exp.Select, parent: Scope | None) -> No
     node, source = with_time_window(context, node, build_from(context, node, parent), parent)
     select = _Select(context, node, Scope(context.sql, list(source.entries), parent), source.plan)
     if node.args.get("where") is not None:
-        for part in _parts(node.args["where"].this):
-            select.plan = _condition(select, part).applied(context, select.plan)
+        conditions = [_condition(select, part) for part in _parts(node.args["where"].this)]
+        for condition in _together(conditions):
+            select.plan = condition.applied(context, select.plan)
     _select_list(select)
     order = _order_terms(select)
     having = node.args.get("having")
@@ -173,9 +175,26 @@ def _condition(select: _Select, part: Expr) -> _Condition:
         select.pending = before
 
 
+def _together(conditions: Sequence[_Condition]) -> list[_Condition]:
+    """The conditions in their order, neighbouring tests without subqueries as one."""
+    found: list[_Condition] = []
+    for plain, some in groupby(conditions, lambda condition: condition.inner is None and not condition.waiting):
+        part = list(some)
+        tests = [condition.test for condition in part if condition.test is not None]
+        found += [_Condition(conjunction(tests))] if plain else part
+    return found
+
+
 def _parts(condition: Expr) -> list[Expr]:
-    bare = condition.unnest()
-    return [*_parts(bare.left), *_parts(bare.right)] if isinstance(bare, exp.And) else [bare]
+    found: list[Expr] = []
+    waiting = [condition]
+    while waiting:
+        bare = waiting.pop().unnest()
+        if isinstance(bare, exp.And):
+            waiting += [bare.right, bare.left]
+        else:
+            found.append(bare)
+    return found
 
 
 def _select_list(select: _Select) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rollview.plan.building.context import Context, Unbuildable
+from rollview.plan.building.context import Context, Unbuildable, again
 from rollview.plan.building.functions import of_nothing
 from rollview.plan.building.scope import typed
 from rollview.plan.expressions import (
@@ -60,7 +60,7 @@ from rollview.plan.nodes import (
 def exists_join(context: Context, outer: Node, inner: Node, kind: str, compared: Expr | None) -> Node:
     """A semi or anti join with a subquery."""
     if compared is None:
-        inner = _without_projections(inner)
+        inner = _without_projections(inner, outer)
     right, parts = independent(context, outer, inner)
     condition = conjunction([*parts, *conjuncts(compared)])
     return Join(kind, outer, right, condition if condition is not None else exp.true())
@@ -69,7 +69,7 @@ def exists_join(context: Context, outer: Node, inner: Node, kind: str, compared:
 def mark_join(context: Context, outer: Node, inner: Node, mark: Column, compared: Expr | None) -> Node:
     """A column that says whether a row has a match in a subquery."""
     if compared is None:
-        inner = _without_projections(inner)
+        inner = _without_projections(inner, outer)
     right, parts = independent(context, outer, inner)
     return Join(MARK, outer, right, conjunction(parts), mark, compared)
 
@@ -114,10 +114,13 @@ def independent(context: Context, outer: Node, inner: Node) -> tuple[Node, list[
     return domain.inject(inner, names, plan), [same(old, new) for old, new in names.items()]
 
 
-def _without_projections(node: Node) -> Node:
-    """What decides whether there is a row at all."""
+def _without_projections(node: Node, outer: Node) -> Node:
+    """What decides whether there is a row at all; under other names than those of the outer plan, which may read the
+    same CTE."""
     while isinstance(node, Project | Distinct) or (isinstance(node, Limit) and node.count != 0 and node.offset == 0):
-        node = node.input
+        if node.inputs[0].names & outer.names:
+            break
+        node = node.inputs[0]
     return node
 
 
@@ -142,7 +145,13 @@ def _aggregate_join(
 ) -> tuple[Node, Expr]:
     """A scalar subquery that aggregates: one row at most, and the aggregate of nothing where there is no row."""
     if not core.free & outer.names:
-        plan: Node = Join(CROSS, outer, core)
+        if core.names & outer.names:  # the value of a CTE that the outer plan has joined before
+            once_more, names = again(context, core)
+            value = rename(value, names)
+            having = None if having is None else rename(having, names)
+            plan: Node = Join(CROSS, outer, once_more)
+        else:
+            plan = Join(CROSS, outer, core)
     else:
         pulled = _pull_into_groups(core, outer.names)
         if pulled is None:

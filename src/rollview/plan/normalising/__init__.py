@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rollview.plan.nodes import Node
+from rollview.plan.nodes import Node, size
 from rollview.plan.normalising.drop_projects import drop_projects
 from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
 from rollview.plan.normalising.flatten_joins import flatten_joins
@@ -35,14 +35,20 @@ RULES: tuple[Rule, ...] = (
 
 _MOST_ROUNDS = 12
 
+#: A rule that splits what several operators read, one copy for each, may not make a plan larger than so many times.
+_MOST_GROWTH = 8
+
 
 def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
     """The plan after the rules have been applied until none fires, or for some rounds; without columns that nobody
     needs, and its inner joins flattened at last."""
+    most = _MOST_GROWTH * size(plan)
     for _ in range(_MOST_ROUNDS):  # every rule keeps the meaning, so a plan is right after any number of rounds
         changed = plan
         for rule in rules:
-            changed = apply_rule(changed, rule)
+            found = apply_rule(changed, rule)
+            if found is changed or size(found) <= most:
+                changed = found
         if changed == plan:
             break
         plan = changed
@@ -50,7 +56,13 @@ def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
 
 
 def apply_rule(plan: Node, rule: Rule) -> Node:
-    """The rule at every operator, from the leaves up."""
-    inputs = [apply_rule(child, rule) for child in plan.inputs]
-    node = plan.with_inputs(inputs) if any(a is not b for a, b in zip(inputs, plan.inputs, strict=True)) else plan
-    return rule(node) or node
+    """The rule at every operator, from the leaves up. Equal operators become one."""
+    done: dict[Node, Node] = {}
+    known: dict[Node, Node] = {}
+    for node in plan.walk():
+        inputs = [done[child] for child in node.inputs]
+        same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+        found = node if same else node.with_inputs(inputs)
+        found = rule(found) or found
+        done[node] = known.setdefault(found, found)
+    return done[plan]

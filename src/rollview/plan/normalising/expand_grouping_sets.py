@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, UnionAll
+from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, union_of
 
 
 def expand_grouping_sets(node: Node) -> Node | None:
@@ -22,11 +22,7 @@ def expand_grouping_sets(node: Node) -> Node | None:
         if branch is None:
             return None
         branches.append(branch)
-    whole: Node = branches[0]
-    for number, branch in enumerate(branches[1:], 1):
-        last = number == len(branches) - 1
-        output = node.columns if last else tuple(Column(f"{c.name}_u{number}", c.label, c.type) for c in node.columns)
-        whole = UnionAll(whole, branch, output)
+    whole = union_of(branches, node.columns)
     return (
         whole
         if len(branches) > 1

@@ -31,15 +31,15 @@ def outer_to_inner(node: Node) -> Node | None:
     return None if kind == join.kind else Filter(Join(kind, join.left, join.right, join.condition), node.condition)
 
 
-def _not_null(part: Expr) -> set[str]:
+def _not_null(part: Expr) -> frozenset[str]:
     """The columns that cannot be NULL where the condition is true."""
     if isinstance(part, exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE):
-        return {name for side in (part.left, part.right) if _strict(side) for name in names_in(side)}
+        return frozenset(name for side in (part.left, part.right) if _strict(side) for name in names_in(side))
     if isinstance(part, exp.In) and part.args.get("query") is None and _strict(part.this):
         return names_in(part.this)
     if isinstance(part, exp.Not) and isinstance(part.this, exp.Is) and isinstance(part.this.expression, exp.Null):
-        return names_in(part.this.this) if _strict(part.this.this) else set()
-    return set()
+        return names_in(part.this.this) if _strict(part.this.this) else frozenset()
+    return frozenset()
 
 
 def _strict(value: Expr) -> bool:

@@ -7,6 +7,7 @@ Not below DISTINCT and set operations, which compare whole rows; and a scan keep
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from rollview.plan.expressions import names_in
@@ -35,52 +36,76 @@ Names = frozenset[str]
 
 
 def prune_columns(plan: Node) -> Node:
-    """The plan with the same columns, and no more below than they need."""
-    return exactly(_pruned(plan, plan.names), plan.columns)
+    """The plan with the same columns, and no more below than they need. What several operators read has the columns
+    that any of them needs."""
+    wanted: dict[Node, set[str]] = {plan: set(plan.names)}
+    order = list(plan.walk())
+    for node in reversed(order):  # from the root down: all readers of an operator before it
+        for child, names in zip(node.inputs, _needed(node, wanted[node]), strict=True):
+            wanted.setdefault(child, set()).update(names)
+    done: dict[Node, Node] = {}
+    for node in order:
+        done[node] = _pruned(node, wanted[node], [done[child] for child in node.inputs])
+    return exactly(done[plan], plan.columns)
 
 
 def _used(node: Node) -> Names:
     return frozenset().union(*(names_in(expression) for expression in node.expressions))
 
 
-def _pruned(node: Node, wanted: Names) -> Node:
-    """The plan with at least the wanted columns."""
+def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
+    """The columns of its inputs that an operator needs, to have at least the wanted ones."""
+    if isinstance(node, Project | Aggregate):
+        return [_used(_narrowed(node, wanted) or node)]
+    if isinstance(node, Window):
+        narrow = _narrowed(node, wanted)
+        return [(wanted | (_used(narrow) if narrow is not None else set())) & node.input.names]
+    if isinstance(node, Filter | Limit | Generate | MultiJoin):
+        needed = wanted | _used(node)
+        return [needed & part.names for part in node.inputs]
+    if isinstance(node, Join):
+        needed = wanted | _used(node)
+        if node.kind in (SEMI, ANTI, MARK):
+            needed = needed - (node.right.names - _used(node))
+        return [needed & side.names for side in node.inputs]
+    if type(node) is UnionAll:
+        places = _places(node, wanted)
+        return [{side.columns[i].name for i in places} for side in node.inputs]
+    return [side.names for side in node.inputs]
+
+
+def _narrowed(node: Node, wanted: Set[str]) -> Node | None:
+    """The operator itself without what it computes for nobody; None if a window has nothing left to compute."""
+    if isinstance(node, Project):
+        return replace(node, output=tuple(item for item in node.output if item.column.name in wanted))
+    if isinstance(node, Aggregate):
+        return replace(node, aggregates=tuple(item for item in node.aggregates if item.column.name in wanted))
+    assert isinstance(node, Window)
+    functions = tuple(item for item in node.functions if item.column.name in wanted)
+    return replace(node, functions=functions) if functions else None
+
+
+def _pruned(node: Node, wanted: Set[str], inputs: Sequence[Node]) -> Node:
+    """The operator over narrower inputs, with at least the wanted columns."""
     if isinstance(node, Scan):
         kept = [
             (c, s) for c, s in zip(node.output, node.sources, strict=True) if c.name in wanted or c.name in node.key
         ]
         told = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
         return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=told)
-    if isinstance(node, Project):
-        output = tuple(item for item in node.output if item.column.name in wanted)
-        needed = frozenset().union(*(names_in(item.value) for item in output))
-        return Project(_pruned(node.input, needed), output)
-    if isinstance(node, Aggregate):
-        aggregates = tuple(item for item in node.aggregates if item.column.name in wanted)
-        kept_node = Aggregate(node.input, node.keys, aggregates, node.sets)
-        return Aggregate(_pruned(node.input, _used(kept_node)), node.keys, aggregates, node.sets)
-    if isinstance(node, Window):
-        functions = tuple(item for item in node.functions if item.column.name in wanted)
-        needed = wanted.union(*(names_in(item.value) for item in functions))
-        below = _pruned(node.input, needed & node.input.names)
-        return Window(below, functions) if functions else below
-    if isinstance(node, Filter | Limit | Generate):
-        return node.with_inputs([_pruned(node.input, (wanted | _used(node)) & node.input.names)])
-    if isinstance(node, MultiJoin):
-        needed = wanted | _used(node)
-        return node.with_inputs([_pruned(part, needed & part.names) for part in node.parts])
-    if isinstance(node, Join):
-        needed = wanted | _used(node)
-        if node.kind in (SEMI, ANTI, MARK):
-            needed = needed - (node.right.names - _used(node))
-        return node.with_inputs([_pruned(side, needed & side.names) for side in node.inputs])
-    if isinstance(node, UnionAll) and not isinstance(node, SetOperation | Recursive):
-        places = [i for i, column in enumerate(node.output) if column.name in wanted]
-        sides = []
-        for side in (node.left, node.right):
-            columns = tuple(side.columns[i] for i in places)
-            sides.append(exactly(_pruned(side, frozenset(c.name for c in columns)), columns))
+    if isinstance(node, Project | Aggregate | Window):
+        narrow = _narrowed(node, wanted)
+        return inputs[0] if narrow is None else narrow.with_inputs(inputs)
+    if type(node) is UnionAll:
+        places = _places(node, wanted)
+        pairs = zip(inputs, node.inputs, strict=True)
+        sides = [exactly(below, [side.columns[i] for i in places]) for below, side in pairs]
         return UnionAll(sides[0], sides[1], tuple(node.output[i] for i in places))
     if isinstance(node, Distinct | SetOperation | Recursive):
-        return node.with_inputs([exactly(_pruned(side, side.names), side.columns) for side in node.inputs])
-    return node
+        pairs = zip(inputs, node.inputs, strict=True)
+        return node.with_inputs([exactly(below, side.columns) for below, side in pairs])
+    return node.with_inputs(inputs) if inputs else node
+
+
+def _places(node: UnionAll, wanted: Set[str]) -> list[int]:
+    return [i for i, column in enumerate(node.output) if column.name in wanted]
