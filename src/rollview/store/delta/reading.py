@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from rollview.engine.protocol import has_no_equality
 from rollview.engine.spark import damage_in, spark_errors, sql_over, verbatim
-from rollview.errors import Damaged, RollviewError, SchemaChanged, SqlError, VersionGone
+from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, VersionGone
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import DeltaNames
@@ -51,9 +51,19 @@ class DeltaReading(DeltaNames):
         try:
             with _readable(table):
                 found = self.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
-        except SqlError:
+        except (SqlError, InternalError):  # in many words: this is not a Delta table
+            if self._provider(table) == "delta":
+                raise
             return None
         return found if found["format"] == "delta" else None
+
+    def _provider(self, table: str) -> str | None:
+        """What Spark's catalog says reads a table; None of a view, and of a table that has only a path."""
+        if table.startswith("`"):
+            return "delta"
+        with _readable(table):
+            told = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").collect()
+        return next((row["data_type"].lower() for row in told if row["col_name"] == "Provider"), None)
 
     def versioned(self, table: str) -> bool:
         return self.root is not None or self._detail(table) is not None
