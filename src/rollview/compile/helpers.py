@@ -58,8 +58,14 @@ Helper = Callable[[Node, Collection[str]], str | None]
 def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     """The view over its helpers. What is inside an aggregate that has none is asked for, too."""
     found: list[Scan] = []
+    done: dict[tuple[int, bool], Node] = {}
 
     def over(node: Node, top: bool = False) -> Node:
+        if (id(node), top) not in done:  # several operators may read it
+            done[id(node), top] = replaced(node, top)
+        return done[id(node), top]
+
+    def replaced(node: Node, top: bool) -> Node:
         if (stored := stored_as(node, top)) is not None:
             return stored
         top = top and (isinstance(node, Project | Filter) or type(node) is UnionAll)
