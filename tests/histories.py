@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from generate import TABLES, Generator, random_value
+from generate import TABLES, WITH_FLOATS, Generator, random_value
 from rollview.plan.building import BaseTable
 
 
@@ -26,9 +26,9 @@ class History:
         return ";\n".join(lines) + ";"
 
 
-def create_statements() -> list[str]:
+def create_statements(tables: Mapping[str, BaseTable]) -> list[str]:
     made = []
-    for table in TABLES.values():
+    for table in tables.values():
         columns = ", ".join(f"{name} {kind.upper()}" for name, kind in table.columns)
         key = f", PRIMARY KEY ({', '.join(table.key)})" if table.key else ""
         made.append(f"CREATE TABLE {table.name} ({columns}{key})")
@@ -38,15 +38,16 @@ def create_statements() -> list[str]:
 class Writer:
     """Writes statements that keep the declared keys, which it knows by following what it wrote."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, tables: Mapping[str, BaseTable] = TABLES) -> None:
         self.rng = rng
-        self.keys: dict[str, set[tuple[int, ...]]] = {name: set() for name in TABLES}
+        self.tables = [table for table in tables.values() for _ in range(1 if table.name in TABLES else 4)]
+        self.keys: dict[str, set[tuple[int, ...]]] = {name: set() for name in tables}
 
     def value(self, kind: str, null: bool) -> str:
         if null and self.rng.random() < 0.25:
             return "NULL"
         value = random_value(self.rng, kind)
-        return f"'{value}'" if isinstance(value, str) else str(value)
+        return f"'{value}'" if isinstance(value, str) else f"{value}D" if kind == "double" else str(value)
 
     def insert(self, table: BaseTable, rows: int) -> str | None:
         listed = []
@@ -78,25 +79,26 @@ class Writer:
         return f"UPDATE {table.name} SET {name} = {self.value(kind, True)} WHERE {where} {operator} {self.value(other, False)}"
 
     def statement(self) -> str | None:
-        table = self.rng.choice(list(TABLES.values()))
+        table = self.rng.choice(self.tables)
         form = self.rng.random()
         if form < 0.45:
             return self.insert(table, self.rng.randrange(1, 4))
         return self.delete(table) if form < 0.75 else self.update(table)
 
 
-def history(seed: int, commits: int = 4) -> History:
+def history(seed: int, commits: int = 4, *, floats: bool = False) -> History:
     rng = random.Random(seed)
-    writer = Writer(rng)
-    start = create_statements()
-    for table in TABLES.values():
+    tables = WITH_FLOATS if floats else TABLES
+    writer = Writer(rng, tables)
+    start = create_statements(tables)
+    for table in tables.values():
         if (text := writer.insert(table, rng.randrange(8))) is not None:
             start.append(text)
     done = []
     for _ in range(commits):
         found = [writer.statement() for _ in range(rng.randrange(1, 4))]
         done.append(tuple(text for text in found if text is not None))
-    return History(Generator(rng).query(), tuple(start), tuple(done))
+    return History(Generator(rng, floats).query(), tuple(start), tuple(done))
 
 
 def shrunk(failing: History, fails: Callable[[History], bool]) -> History:

@@ -62,6 +62,36 @@ def test_sql_from_a_file_and_from_a_pipe(shop: Any, tmp_path: Path) -> None:
     assert "cannot be read" in missing.stderr
 
 
+def test_statements_about_tables_count_no_rows(shop: Any) -> None:
+    done = shop(
+        "sql", "-e", "CREATE TABLE u (id INT)", "-e", "CREATE TABLE IF NOT EXISTS u (id INT)", "-e", "DROP TABLE u"
+    )
+    assert (done.exit_code, done.stdout) == (0, "")
+    made = shop("sql", "-e", "CREATE TABLE u AS SELECT * FROM t")
+    assert made.stdout.split()[:3] == ["inserted", "updated", "deleted"]
+    assert json.loads(shop("sql", "--json", "-e", "CREATE TABLE w (id INT)").stdout) == {
+        "columns": [], "rows": [], "truncated": False,
+    }  # fmt: skip
+
+
+def test_arguments_of_statements(shop: Any) -> None:
+    text = "SELECT :id + 1 AS a, :city AS b, :zip AS c, :price AS d, :none AS e, :list AS f"
+    done = shop("sql", "--json", "-e", text, "--arg", "id=1", "--arg", "city=O'slo = :id", "--arg", 'zip="0150"',
+                "--arg", "price=1.50", "--arg", "none=null", "--arg", "list=[1, 2]")  # fmt: skip
+    assert json.loads(done.stdout)["rows"] == [
+        {"a": 2, "b": "O'slo = :id", "c": "0150", "d": "1.50", "e": None, "f": [1, 2]}
+    ]
+    shared = shop("sql", "--json", "-e", "SELECT :a AS x", "-e", "SELECT :b AS y", "--arg", "a=1", "--arg", "b=2")
+    assert [json.loads(line)["rows"] for line in shared.stdout.splitlines()] == [[{"x": 1}], [{"y": 2}]]
+    for wrong, said in (
+        ("a", "--arg a gives no value"),
+        ("a=1", "There is no marker for :a"),
+        ("1=1", "gives no value"),
+    ):
+        done = shop("sql", "-e", "SELECT 1", "--arg", wrong)
+        assert (done.exit_code, said in done.stderr) == (1, True)
+
+
 def test_status_refresh_verify_explain(shop: Any) -> None:
     shop("sql", "-e", "DELETE FROM t WHERE id = 1")
     before = {view["name"]: view for view in json.loads(shop("status", "--json").stdout)}
@@ -76,7 +106,7 @@ def test_status_refresh_verify_explain(shop: Any) -> None:
     assert [r["strategy"] for r in json.loads(shop("refresh", "m", "n", "--json").stdout)] == ["no_op", "no_op"]
     assert "REFRESH … FULL was asked for" in shop("refresh", "n", "--full").stdout
     assert json.loads(shop("verify", "--json", "n").stdout) == [
-        {"view": "n", "missing": 0, "extra": 0, "missing_sample": [], "extra_sample": [], "ok": True}
+        {"view": "n", "missing": 0, "extra": 0, "missing_sample": [], "extra_sample": [], "choices": [], "ok": True}
     ]
     assert "materialized view n" in shop("explain", "n").stdout
     assert "SELECT count(*)" in json.loads(shop("explain", "n", "--json").stdout)["plan"]

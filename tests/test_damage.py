@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -20,6 +20,7 @@ from rollview.cli.main import app
 from rollview.errors import (
     BadName,
     Damaged,
+    InUse,
     NotAWarehouse,
     RollviewError,
     StorageFailed,
@@ -27,7 +28,6 @@ from rollview.errors import (
     VersionGone,
     ViewNotFound,
 )
-from rollview.store import warehouse
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
 from rows import rows
@@ -69,6 +69,8 @@ def no_data(table: Path) -> None:
         if "_change_data" not in file.parts:
             file.unlink()
 
+
+STORES: tuple[Literal["embedded", "delta"], ...] = ("embedded", "delta")
 
 LAST_ENTRY = [truncated, emptied, no_json, no_text, no_object]
 
@@ -185,6 +187,7 @@ def test_views_over_a_damaged_table_say_which_and_can_be_dropped(tmp_path: Path)
     assert found["v"].startswith("The table t is damaged: its log entry")
     assert found["w"].startswith("The table u is damaged: its data file part-")
     assert found["x"] == ""
+    assert not any(view.fresh for view in rv.views())  # x shows what v shows, and v is not known to be fresh
     for full in (False, True):
         with pytest.raises(Damaged, match="The table t is damaged"):
             rv.refresh("v", full=full)
@@ -210,14 +213,19 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
     rv = connect("duckdb:")
     rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     rv.create("v", "SELECT g, count(*) AS n FROM t GROUP BY g")
-    rv.create("w", "SELECT id FROM t")
+    rv.create("w", "SELECT n FROM v")
+    rv.create("other", "SELECT id FROM t")
     for lost in ("{}", '{"rollview.view": "{}"}', '{"rollview.view": "no json"}', "no json"):
         rv.store.db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = '__rollview__v'", [lost])  # type: ignore[attr-defined]
         rv.store._forget()  # type: ignore[attr-defined]
-        assert {view.name: view.damage is None for view in rv.views()} == {"v": False, "w": True}
-        assert "v" in {row[0] for row in rv.sql("SHOW MATERIALIZED VIEWS").fetchall() if row[-1]}
+        found = {view.name: view.damage or "" for view in rv.views()}
+        assert found["other"] == ""
+        assert found["w"].startswith("The materialized view v is damaged: its ")
+        assert [row[0] for row in rows(rv.sql("SHOW MATERIALIZED VIEWS")) if row[-1]] == ["v", "w"]
         with pytest.raises(Damaged, match=r"its definition is lost(.|\n)*CREATE OR REPLACE MATERIALIZED VIEW v AS"):
             rv.refresh("v", full=True)
+        with pytest.raises(InUse, match="other columns"):
+            rv.create("v", "SELECT id FROM t", or_replace=True)
         assert rv.create("v", "SELECT g, count(*) AS n FROM t GROUP BY g", or_replace=True).reason == "replaced"
         assert rv.verify("v").ok
         rv.sql("INSERT INTO t SELECT max(id) + 1, 'a' FROM t")
@@ -232,9 +240,9 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
 def test_an_address_is_no_folder(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for given in (address, Path(address)):
-        for store in ("embedded", "delta"):
+        for store in STORES:
             with pytest.raises(NotAWarehouse, match=r"scheme of an address(.|\n)*connect\(spark=spark\)"):
-                connect(given, store=store)  # type: ignore[arg-type]
+                connect(given, store=store)
     assert not list(tmp_path.iterdir())
 
 
@@ -295,12 +303,12 @@ def test_drop_says_what_it_could_not_remove(tmp_path: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(warehouse.os, "rename", refused)
+        patch.setattr("os.rename", refused)
         with pytest.raises(StorageFailed, match="u cannot be dropped; it is as it was"):
             rv.sql("DROP TABLE u")
     assert rv.tables() == ["t", "u"]
     with monkeypatch.context() as patch:
-        patch.setattr(warehouse.shutil, "rmtree", refused)
+        patch.setattr("shutil.rmtree", refused)
         with pytest.raises(StorageFailed, match=r"u is dropped, but not all of its files(.|\n)*\.dropped-"):
             rv.sql("DROP TABLE u")
     assert rv.tables() == ["t"]

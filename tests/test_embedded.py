@@ -22,6 +22,7 @@ from rollview.errors import (
     AmbiguousMerge,
     BadName,
     ColumnNotFound,
+    Damaged,
     KeyViolated,
     SchemaChanged,
     SqlError,
@@ -445,7 +446,7 @@ def test_an_unreadable_table_harms_no_other_statement(rv: Rollview) -> None:
     rv.store._published.distrust()  # type: ignore[attr-defined]
     rv.spark.catalog.dropTempView("dv")
     assert rows(rv.sql("SELECT 1 AS dv")) == [(1,)]
-    with pytest.raises(VersionGone):
+    with pytest.raises(Damaged, match=r"its data file .* is missing"):
         rv.sql("SELECT * FROM dv")
     rv.sql("DROP TABLE dv")
     assert rv.tables() == []

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import local
-from rollview.errors import JavaMissing, NotAWarehouse, Place, VersionGone
+from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, VersionGone
 from rows import rows
 
 CASES = {
@@ -250,9 +250,9 @@ The DuckDB store has no DROP
      | ^^^^
 What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE""",
     "FROM people |> LIMIT 1 |> WHERE id > 1": """\
-|> is not known on DuckDB
+|> WHERE at this place of a pipe is not known on DuckDB
    1 | FROM people |> LIMIT 1 |> WHERE id > 1
-     |             ^^
+     |                        ^^^^^^^^
 What to do: write the query with clauses, or open the warehouse on Spark""",
 }
 
@@ -303,6 +303,12 @@ def test_columns_of_rollviews_own_are_not_offered(people: Rollview) -> None:
         with pytest.raises(RollviewError) as caught:
             people.sql(sql)
         assert "__rv" not in str(caught.value)
+
+
+def test_an_error_that_comes_out_of_java_is_the_statements_if_spark_says_so(people: Rollview) -> None:
+    with pytest.raises(SqlError, match=r"Spark refuses this statement(.|\n)*More than one row returned by a subquery"):
+        people.sql("CREATE MATERIALIZED VIEW w AS SELECT id, (SELECT id FROM people) AS x FROM people")
+    assert [view.name for view in people.views()] == ["adults", "names"]
 
 
 def test_a_version_of_a_view_is_said_of_the_view_in_every_store(rv_each: Rollview) -> None:

@@ -264,7 +264,7 @@ def has_inner_groups(sql: str) -> bool:
         compiled = compile_view(sql, duck.finder(duck.shop_tables()))
     except Exception:
         return False
-    helped(compiled, lambda node: asked.append(helper_id(node)))
+    helped(compiled, lambda node, _: asked.append(helper_id(node)))
     return bool(asked)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from dataclasses import dataclass
@@ -85,17 +86,23 @@ def swept(rv: Rollview, first: Seen, sql: str) -> tuple[Rollview, Seen]:
     """The warehouse without what a statement has made; a new one if what was there at first is gone or another."""
     for view in rv.views():
         if view.name not in first.views:
-            assert rv.verify(view.name).ok or any(part in sql.upper() for part in _MISREAD), sql
+            with contextlib.suppress(RollviewError):  # an order that no one looks at may hold an error
+                assert rv.verify(view.name).ok or any(part in sql.upper() for part in _MISREAD), sql
             rv.drop(view.name)
     for table in set(rv.tables()) - first.tables.keys():
         rv.sql(f"DROP TABLE {quote(table)}")
     now = Seen.of(rv)
     same = now.views == first.views and now.tables.keys() == first.tables.keys()
-    replaced = any(rv.store.last_commit(table).operation == "REPLACE" for table in now.tables)
+    replaced = {table for table in now.tables if rv.store.last_commit(table).operation == "REPLACE"}
     if same and not replaced:
         return rv, first
-    fresh = prepared()
-    return fresh, Seen.of(fresh)
+    if set(shop.TABLES) <= now.tables.keys() - replaced:
+        for view in rv.views():
+            rv.drop(view.name)
+        rv.sql(f"DROP TABLE IF EXISTS spare; {_SPARE}; {_VIEWS}")
+    else:
+        rv = prepared()
+    return rv, Seen.of(rv)
 
 
 @pytest.mark.parametrize("first", range(0, 2000, 500))
@@ -117,3 +124,20 @@ def test_nothing_is_half_done_on_duckdb(first: int) -> None:
             assert rv.refresh("pages").rows_written > 0
             assert all(rv.verify(view.name).ok for view in rv.views())
             before, rows = Seen.of(rv), contents(rv)
+
+
+def test_nothing_is_half_done_on_spark(rv: Rollview) -> None:
+    for sql in (*shop.schema(), _SPARE, _VIEWS):
+        rv.sql(sql)
+    rv.sql(
+        "CREATE TABLE steady (a INT); CREATE MATERIALIZED VIEW still AS SELECT a, count(*) AS n FROM steady GROUP BY a"
+    )
+    for seed in range(10_000, 10_200):
+        sql = statement(seed)
+        before = Seen.of(rv)
+        check(rv, sql, before, f"seed {seed}: {sql!r}")
+        if "w" in Seen.of(rv).views:
+            rv.drop("w")
+    rv.sql("INSERT INTO steady VALUES (1), (1)")
+    assert rv.refresh("still").rows_written == 1
+    assert all(rv.verify(view.name).ok for view in rv.views() if view.fresh)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rollview import connect
 from rollview.errors import SqlSyntaxError, Unsupported
 from rollview.parse.names import parse_name, quote_name
 from rollview.parse.references import references, substitute
@@ -234,3 +235,22 @@ def test_a_view_over_a_fixed_version_is_refused(sql: str) -> None:
 def test_what_is_not_one_query_cannot_be_a_view(sql: str) -> None:
     with pytest.raises(SqlSyntaxError):
         references(sql)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("'it''s'", "it's"),
+        ("''''", "'"),
+        ("'''a'''", "'a'"),
+        ("'a\\''''", "a''"),
+        ('"say ""so"""', 'say "so"'),
+        ("'a' 'b'", "ab"),
+        ("'a' ''", "a"),
+    ],
+)
+def test_a_doubled_quote_in_a_string_is_a_quote(text: str, value: str) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1)")
+    rv.create("v", f"SELECT id, {text} AS x FROM t")
+    assert rv.table("v").fetchall() == [(1, value)]  # type: ignore[operator]

@@ -177,7 +177,11 @@ REFUSED = {
     "SELECT * FROM r PIVOT (sum(b) FOR s IN ('p') GROUP BY k)": "GROUP BY",
     "SELECT * FROM r PIVOT (sum(b) FOR s IN (SELECT s FROM x))": "a subquery at this place",
     "SELECT * FROM r@v3": "v3",
-    "FROM r |> WHERE a > 1 |> LIMIT 3 |> WHERE b > 1": "|>",
+    "FROM r |> WHERE a > 1 |> LIMIT 3 |> WHERE b > 1": "|> WHERE at this place",
+    "FROM r |> ORDER BY a |> LIMIT 3 |> ORDER BY b |> LIMIT 2": "|> ORDER at this place",
+    "FROM r |> LIMIT 3 |> AGGREGATE count(*) AS n": "|> AGGREGATE at this place",
+    "FROM r |> WHERE b > 1 |> RIGHT JOIN u ON r.a = u.a": "|> RIGHT at this place",
+    "SELECT k FROM r WHERE k IN (FROM w |> LIMIT 1 |> SELECT k)": "|> SELECT at this place",
 }  # fmt: skip
 
 
@@ -201,6 +205,9 @@ PLANNED = {
     "a limit of no rows in EXISTS": "SELECT k FROM r WHERE EXISTS (((SELECT a FROM u) ORDER BY a LIMIT 0))",
     "a limit of VALUES": "WITH q(n) AS (VALUES (3), (1), (2) ORDER BY 1 LIMIT 2) SELECT n FROM q",
     "ORDER BY ALL": "SELECT a, b FROM r ORDER BY ALL LIMIT 2",
+    "ORDER BY ALL around a union": "(SELECT a FROM r) UNION ALL (SELECT b FROM u) ORDER BY ALL DESC LIMIT 3",
+    "a pipe": "FROM r |> WHERE a > 1 |> LEFT JOIN x ON r.s = x.s |> EXTEND a + 1 AS c |> WHERE c > 1 |> AGGREGATE count(*) AS n GROUP BY c |> WHERE n > 1",
+    "a pipe in a query": "SELECT k FROM r WHERE k IN (FROM w |> SELECT k |> ORDER BY k |> LIMIT 1)",
     "a hint": "SELECT /*+ BROADCAST(u) */ r.k FROM r JOIN u ON r.a = u.a",
 }
 

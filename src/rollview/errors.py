@@ -29,6 +29,11 @@ class Place:
         found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
         return Place(sql, found.start(), found.end()) if found else None
 
+    @property
+    def text(self) -> str:
+        """The piece itself."""
+        return self.sql[self.start : self.stop]
+
     def within(self, sql: str) -> Place:
         """The same place in the statement that the text is a part of."""
         at = sql.find(self.sql)

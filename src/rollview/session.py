@@ -349,7 +349,7 @@ class Rollview:
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""
-        found = [self._name(name) for name in names]
+        found = [self._name(name) for name in ([names] if isinstance(names, str) else names)]
         for name in found:
             if not self.catalog.has(name):
                 self.catalog.get(name)

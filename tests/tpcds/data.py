@@ -134,9 +134,6 @@ class Retailer:
         assert not values.keys() - row.keys(), values.keys() - row.keys()
         self.rows[name][tuple(row[column] for column in table.key)] = row
 
-    def _one(self, values: tuple[str, ...] | tuple[int, ...]) -> Value:
-        return self.rng.choice(values)
-
     def _key(self, name: str) -> int | None:
         """A foreign key: sometimes NULL."""
         if self.rng.random() < 0.06:
@@ -255,10 +252,15 @@ class Retailer:
                 {
                     "p_promo_sk": number,
                     "p_promo_name": ("ought", "able", "pri", "ese")[number - 1],
-                    **{f"p_channel_{c}": "YN"[(number >> k) % 2] for k, c in enumerate(("dmail", "email", "tv", "event"))},
+                    **{
+                        f"p_channel_{c}": "YN"[(number >> k) % 2]
+                        for k, c in enumerate(("dmail", "email", "tv", "event"))
+                    },
                 },
             )
-            self._add("catalog_page", {"cp_catalog_page_sk": number, "cp_catalog_page_id": f"PAGE{(number + 1) // 2:04}"})
+            self._add(
+                "catalog_page", {"cp_catalog_page_sk": number, "cp_catalog_page_id": f"PAGE{(number + 1) // 2:04}"}
+            )
             self._add("web_page", {"wp_web_page_sk": number, "wp_char_count": 4800 + 200 * number})
 
     def _places(self) -> None:
@@ -490,7 +492,9 @@ class Retailer:
 
     def _stock(self, count: int) -> None:
         """Quantities on hand, on the Mondays."""
-        mondays = [_day_sk(start + timedelta(days=7 * week)) for start in YEAR_STARTS[1:] for week in (0, 0, 1, 1, 26, 44)]
+        mondays = [
+            _day_sk(start + timedelta(days=7 * week)) for start in YEAR_STARTS[1:] for week in (0, 0, 1, 1, 26, 44)
+        ]
         for _ in range(count):
             item = self.rng.choice((1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10))
             key = (self.rng.choice(mondays), item, self.rng.choice((1, 1, 1, 2, 2, 3)))

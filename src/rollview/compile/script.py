@@ -16,6 +16,7 @@ from rollview.compile.state import BAG, GROUPS, KEYED, STATE, State
 from rollview.delta.aggregate import touched_groups
 from rollview.delta.deriving import Deriving, Keys, Step
 from rollview.delta.first import First, first_delta
+from rollview.delta.inexact import is_exact, of_a_bag, only_at_top, touched_rows
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.preparing import prepared
@@ -110,6 +111,7 @@ def refresh_script(
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
     deriving = Deriving(changed, state.added, state.kinds, state.partitions)
+    inexact = _is_inexact(state)
     if state.first is None:
         state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
     followed = state.root.inputs[0] if state.kind == GROUPS else state.root
@@ -118,14 +120,31 @@ def refresh_script(
         assert isinstance(state.root, Aggregate)
         script = _groups(state, state.root, deriving, grows)
     else:
-        delta = deriving.delta(state.root) if state.first is None else _of_first(state, state.first, deriving)
+        if state.first is not None:
+            delta = _of_first(state, state.first, deriving)
+        else:
+            delta = touched_rows(state.root, deriving) if inexact else deriving.delta(state.root)
         if delta is not None and grows and _takes_back(state.root, deriving):
             delta = consolidated(delta)
-        script = None if delta is None else _rows(state, delta, deriving, grows)
+        script = None if delta is None else _rows(state, delta, deriving, grows, inexact)
     if script is None:
         return None
     *steps, last = improved([*script.steps, Step("rows", script.rows, "")], passes)
     return replace(script, steps=tuple(steps), rows=last.plan)
+
+
+def has_one_value_each(state: State) -> bool:
+    """Whether every inexact value that the state is made of is computed once, or read from where it is stored."""
+    if state.kind == GROUPS:
+        return is_exact(state.root.inputs[0], state.kinds)
+    if state.kind == KEYED and state.first is None:
+        return only_at_top(state.root, state.kinds)
+    return is_exact(state.root, of_a_bag(state.kinds) if state.kind == BAG else state.kinds)
+
+
+def _is_inexact(state: State) -> bool:
+    """Whether rows with a key hold values that are not the same when computed again."""
+    return state.kind == KEYED and not is_exact(state.root, state.kinds)
 
 
 def _of_first(state: State, first: First, deriving: Deriving) -> Node | None:
@@ -141,7 +160,7 @@ def _stored_rows(state: State) -> Scan:
     return Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
 
 
-def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
+def _rows(state: State, delta: Node, deriving: Deriving, grows: bool, inexact: bool) -> Script:
     columns = state.plan.columns
     if state.kind == KEYED and grows:
         rows = _labelled(delta, columns, ())
@@ -149,7 +168,8 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool) -> Script:
     strategy = PARTITION_RECOMPUTE if isinstance(_below_projects(state.root), Window) else ROW_DELTA
     if state.kind == BAG:
         return _bag(state, delta, deriving, strategy, grows)
-    return Script(strategy, tuple(deriving.steps), _latest(consolidated(delta), state))
+    net = delta if inexact else consolidated(delta)
+    return Script(strategy, tuple(deriving.steps), _latest(net, state))
 
 
 def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bool) -> Script:

@@ -25,6 +25,7 @@ from rollview.compile.printing import print_plan
 from rollview.compile.view import CompiledView
 from rollview.delta.deriving import CHANGE, names_of
 from rollview.delta.first import First, first_rows
+from rollview.delta.inexact import mean_in
 from rollview.delta.looking import sum_of
 from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial, Partials, exact
 from rollview.delta.weights import WEIGHT
@@ -96,48 +97,67 @@ def window_types(plan: Node, types: Types) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Window):
-            names = [item.column.name for item in node.functions]
-            found |= dict(zip(names, types(node)[-len(names) :], strict=True))
-            sums = tuple(_sum_for(item) for item in node.functions if isinstance(item.value.this, exp.Avg))
-            if sums:
-                kinds = types(Window(node.input, sums))[-len(sums) :]
-                found |= dict(zip([item.column.name for item in sums], kinds, strict=True))
+            found |= _of_window(node, types)
     return found
 
 
-def _sum_for(mean: Computed) -> Computed:
-    """The running sum of which a running mean is made."""
+def _of_window(node: Window, types: Types) -> dict[str, str]:
+    names = [item.column.name for item in node.functions]
+    found = dict(zip(names, types(node)[-len(names) :], strict=True))
+    means = [item for item in node.functions if isinstance(item.value.this, exp.Avg)]
+    more = tuple(each for item in means for each in (_instead(item, exp.Sum, sum_of), _instead(item, exp.Max, mean_in)))
+    if more:
+        kinds = types(Window(node.input, more))[-len(more) :]
+        found |= dict(zip([item.column.name for item in more], kinds, strict=True))
+    return found
+
+
+def _instead(mean: Computed, function: type[exp.Func], named: Callable[[str], str]) -> Computed:
+    """Another function in the place of a running mean: the sum of which it is made, a value of those that it is of."""
     value = mean.value.copy()
-    value.set("this", exp.Sum(this=mean.value.this.this.copy()))
-    return Computed(Column(sum_of(mean.column.name), ""), value)
+    value.set("this", function(this=mean.value.this.this.copy()))
+    return Computed(Column(named(mean.column.name), ""), value)
 
 
 def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:
-    """The aggregates of a plan that can be added up, by ``names_of``, and the types of what all of them make."""
+    """The aggregates of a plan that can be added up, by ``names_of``, and the types of what all of them make, and of
+    what their means are of."""
     added: dict[str, Added] = {}
     kinds: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Aggregate) and node.sets is None:
-            names = [item.column.name for item in node.aggregates]
-            own = dict(zip(names, types(node)[len(node.keys) :], strict=True)) if names else {}
-            found = _added(node, types, own)
+            own, found = _of_aggregate(node, types)
             kinds |= own
             if found is not None:
                 added[names_of(node)] = found
     return added, kinds
 
 
-def _added(node: Aggregate, types: Types, kinds: Mapping[str, str]) -> Added | None:
-    """How the groups of an aggregate follow from sums and counts; None if they do not. ``kinds`` are its types."""
+def _of_aggregate(node: Aggregate, types: Types) -> tuple[dict[str, str], Added | None]:
+    """The types of an aggregate's results, and of what its means are of; and how its groups follow from sums and
+    counts, None if they do not."""
+    names = [item.column.name for item in node.aggregates]
+    kinds = dict(zip(names, types(node)[len(node.keys) :], strict=True)) if names else {}
     partials = Partials()
     pairs = ((item, kinds[item.column.name]) for item in node.aggregates)
     results = {item.column.name: partials.finished(item, COUNT.name, kind) for item, kind in pairs}
-    values = tuple(Computed(p.column, p.value) for p in partials.found)
-    stored = types(Aggregate(node.input, (), values)) if values else ()
-    settled = [_settled(p, kind, node) for p, kind in zip(partials.found, stored, strict=True)]
+    values = [Computed(p.column, p.value) for p in partials.found]
+    means = [(mean_in(item.column.name), mean) for item in node.aggregates if (mean := item.value.find(exp.Avg))]
+    values += [Computed(Column(name, ""), exp.Max(this=mean.this.copy())) for name, mean in means]
+    stored = types(Aggregate(node.input, (), tuple(values))) if values else ()
+    found = dict(zip([item.column.name for item in values], stored, strict=True))
+    settled = [_settled(p, found[p.column.name], node) for p in partials.found]
+    kinds |= {name: found[name] for name, _ in means}
     if any(partial.combine != ADD for partial in settled):
-        return None
-    return Added(tuple(settled), ROWS, results)
+        return kinds, None
+    return kinds, Added(tuple(settled), ROWS, results)
+
+
+def made_types(node: Node, types: Types) -> dict[str, str]:
+    """The types of what one aggregate or window operator makes, and of what its means are of."""
+    if isinstance(node, Window):
+        return _of_window(node, types)
+    return _of_aggregate(node, types)[0] if isinstance(node, Aggregate) else {}
 
 
 def _of_rows(compiled: CompiledView, labels: Sequence[str], dialect: str) -> State:

@@ -13,11 +13,12 @@ from rollview.delta.weights import WEIGHT
 from rollview.errors import NotDeterministic, Place
 from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import parse_query, query_tree
-from rollview.parse.tokens import Cursor, SqlTokens, pipe
+from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
 from rollview.plan.building import Tables, Unbuildable, build_plan
 from rollview.plan.building.scope import place
 from rollview.plan.nodes import Node, Scan, show_plan
-from rollview.plan.normalising import normalise
+from rollview.plan.normalising import apply_rule, normalise
+from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
 from rollview.stack import deep
 
 #: Functions that give another result at every call: a view that uses one can never equal its query.
@@ -67,9 +68,10 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
     tree = parse_query(sql)
     refuse_random(sql, tree)
-    if where := pipe(sql):
-        raise Unbuildable("|> cannot be compiled yet", where=where)
-    built = decided(build_plan(tree, sql, tables))  # before columns are pruned: a CTE is the same rows for all readers
+    if where := misread_pipe(sql):
+        raise Unbuildable(f"{where.text} at this place of a pipe cannot be compiled yet", where=where)
+    # before columns are pruned, so that a CTE is the same rows for all its readers; grouping sets have a key as a union
+    built = decided(apply_rule(build_plan(tree, sql, tables), expand_grouping_sets))
     plan = normalise(built.plan)
     if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
         raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")

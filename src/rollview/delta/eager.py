@@ -3,7 +3,8 @@
 Before: ``aggregate by a [count(x)] over join left a = b (customers [a, its key], orders [b, x])``.
 After: ``project a, coalesce(n, 0) over join left a = b (customers, aggregate by b [count(x) AS n] over orders)``.
 Then a changed order touches its own group only, which is read once, and the left join has a partner that is unique.
-Not where an aggregate is of anything but a column of the right side: a padded row would count.
+Not where an aggregate is of anything but a column of the right side: a padded row would count. Nor where one is
+inexact: it may be at the top of a view, and not below a join.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving, names_of
+from rollview.delta.inexact import is_inexact
 from rollview.delta.join import key_equalities
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import Expr, conjunction, ref
@@ -26,6 +28,8 @@ def grouped_first(plan: Node, deriving: Deriving) -> Node:
             return None
         join = node.input
         if not isinstance(join, Join) or join.kind != LEFT or not deriving.touches(join.right):
+            return None
+        if any(i.column.name in deriving.kinds and is_inexact(i, deriving.kinds) for i in node.aggregates):
             return None
         return _rewritten(node, join, deriving) if _fits(node, join) else None
 
@@ -59,6 +63,8 @@ def _rewritten(node: Aggregate, join: Join, deriving: Deriving) -> Node | None:
     if known is not None:
         results = {_early(name): value for name, value in known.results.items()}
         deriving.added = {**deriving.added, names_of(groups): replace(known, results=results)}
+    kinds = {_early(i.column.name): deriving.kinds.get(i.column.name) for i in node.aggregates}
+    deriving.kinds = {**deriving.kinds, **{name: kind for name, kind in kinds.items() if kind is not None}}
     on = [exp.EQ(this=a.copy(), expression=ref(key.column.name)) for (a, _), key in zip(pairs, keys, strict=True)]
     joined = Join(LEFT, join.left, groups, conjunction(on))
     return Project(joined, (*node.keys, *(Computed(i.column, _padded(i)) for i in node.aggregates)))

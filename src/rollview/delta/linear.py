@@ -7,6 +7,7 @@ Before: ``filter a > 1 over scan t``. After: ``filter a > 1 over scan t change``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -37,8 +38,8 @@ def generate(node: Generate, deriving: Deriving) -> Node | None:
     return None if below is None else Generate(below, node.generator, node.output, node.outer)
 
 
-def union_all(node: UnionAll, deriving: Deriving) -> Node | None:
-    deltas = [deriving.delta(side) for side in node.inputs]
+def union_all(node: UnionAll, deriving: Deriving, delta_of: Callable[[Node], Node | None] | None = None) -> Node | None:
+    deltas = [(delta_of or deriving.delta)(side) for side in node.inputs]
     terms: list[Node | None] = []
     for side, below in zip(node.inputs, deltas, strict=True):
         if below is None and converted(node) and any(delta is not None for delta in deltas):

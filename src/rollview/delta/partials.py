@@ -12,7 +12,6 @@ Floats are never added and subtracted: the sum would drift, and never lose a NaN
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -20,25 +19,7 @@ from sqlglot import exp
 
 from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, grouped, ref
-from rollview.plan.nodes import Aggregate, Column, Computed, Node, Window
-
-#: Functions that give a value of one row as it is, or a number that follows from the places of rows.
-_PICKED = (
-    exp.Min,
-    exp.Max,
-    exp.ArgMin,
-    exp.ArgMax,
-    exp.First,
-    exp.Last,
-    exp.AnyValue,
-    exp.Lag,
-    exp.Lead,
-    exp.FirstValue,
-    exp.LastValue,
-    exp.NthValue,
-    exp.PercentRank,
-    exp.CumeDist,
-)
+from rollview.plan.nodes import Column, Computed
 
 #: How two stored values of one group make one.
 ADD, LEAST, GREATEST, RECOMPUTE = "add", "least", "greatest", "recompute"
@@ -136,20 +117,6 @@ def exact(kind: str, *, mean: bool = False) -> bool:
         return name in ("tinyint", "smallint", "int", "integer", "bigint", "int128")
     precision, scale = (int(part) for part in digits.rstrip(")").split(","))
     return scale <= 6 if not mean else precision <= 28
-
-
-def drifts(plan: Node, kinds: Mapping[str, str]) -> bool:
-    """Whether a plan has sums, means and the like of floats: computed again, maybe in another order, they can differ in
-    the last digit. ``kinds`` are the types of what aggregates and window functions make."""
-    for node in plan.walk():
-        items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
-        for item in items:
-            function, kind = item.value, kinds.get(item.column.name, "double")
-            while isinstance(function, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-                function = function.this
-            if not isinstance(function, _PICKED) and re.search("float|double", kind):
-                return True
-    return False
 
 
 def mean_of(total: Expr, number: Expr, kind: str) -> Expr:

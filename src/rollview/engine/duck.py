@@ -13,9 +13,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
-from rollview.compile.printing import print_plan
+from rollview.compile.printing import plan_query
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
@@ -32,7 +33,7 @@ from rollview.parse.mistakes import readable
 from rollview.parse.names import Name
 from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
-from rollview.parse.tokens import pipe
+from rollview.parse.tokens import misread_pipe
 from rollview.plan.nodes import Node, Scan
 from rollview.stack import deep
 
@@ -70,7 +71,7 @@ class DuckEngine:
         def marked(scan: Scan) -> str:
             return slots.setdefault(relation_name(scan), f"\x00r{len(slots)}\x00")
 
-        text = print_plan(plan, "duckdb", labels, marked)
+        text = self.text(plan_query(plan, "duckdb", labels, marked))
         for name, slot in slots.items():
             text = text.replace(f'"{slot}"', f"({frames[name].sql})")
         return DuckFrame(text)
@@ -79,10 +80,15 @@ class DuckEngine:
         refs = references(sql)
         slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
         text = substitute(sql, refs, slots, lambda part: part)
-        printed = translated(text)
+        with readable(text):
+            printed = self.text(tree_of(text))
         for name, slot in slots.items():
             printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
         return DuckFrame(printed)
+
+    def text(self, query: exp.Expr) -> str:
+        """A query as DuckDB reads it."""
+        return query.sql(dialect="duckdb", copy=False)
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
         return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))
@@ -198,14 +204,19 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
 @deep
 def translated(text: str) -> str:
     """A query or an expression in Spark SQL as DuckDB writes it."""
-    if where := pipe(text):
+    return tree_of(text).sql("duckdb")
+
+
+def tree_of(text: str) -> exp.Expr:
+    """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
+    if where := misread_pipe(text):
         raise Unsupported(
-            "|> is not known on DuckDB",
+            f"{where.text} at this place of a pipe is not known on DuckDB",
             where=where,
             todo="write the query with clauses, or open the warehouse on Spark",
         )
     with readable(text):
-        return in_dialect(read(text)[0], "duckdb").sql("duckdb")
+        return in_dialect(read(text)[0], "duckdb")
 
 
 @lru_cache(maxsize=1024)
@@ -213,7 +224,11 @@ def spark_type(kind: str) -> str:
     """A DuckDB type as Spark writes it."""
     if kind == '"NULL"':
         return "void"
-    return exp.DataType.build(kind, dialect="duckdb").sql("spark").lower().replace(", ", ",")
+    try:
+        found = exp.DataType.build(kind, dialect="duckdb")
+    except SqlglotError as error:
+        raise Unsupported(f"Spark has no type like DuckDB's {kind}", todo="CAST the value to another type") from error
+    return found.sql("spark").lower().replace(", ", ",")
 
 
 def _literal(value: object) -> str:

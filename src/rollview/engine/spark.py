@@ -30,7 +30,7 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
-from rollview.logs import silence
+from rollview.parse.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
@@ -105,6 +105,10 @@ _TOO_LARGE = (
 )
 
 
+#: An error of a statement among what Java throws: what Spark says, and the class of it in SQL.
+_REFUSED = re.compile(r"\[[A-Z_.0-9]+\] (.*)SQLSTATE: (\w+)", re.DOTALL)
+
+
 @contextlib.contextmanager
 def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
     """Turns what Spark says about ``sql`` into our words; ``names`` lists the tables that could have been meant."""
@@ -121,6 +125,8 @@ def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterat
         if found := damage_in(error):
             raise found from error
         cause = _first_cause(java)
+        if (refused := _REFUSED.search(cause)) and not refused[2].startswith("XX"):  # which are Spark's own faults
+            raise SqlError("Spark refuses this statement", why=refused[1].strip()) from error
         kind = TooLargeToSend if _is_too_large(cause) else InternalError
         raise kind("Spark failed while it planned or ran a statement", why=cause) from error
 

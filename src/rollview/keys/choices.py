@@ -55,7 +55,7 @@ class Deciding:
         """A choice that these columns decide; ``kind`` says what they put in order."""
         if not self.columns:
             return Choice(what, "not decided: these values have no order")
-        by = ", ".join(column.label for column in self.columns)
+        by = ", ".join(dict.fromkeys(column.label for column in self.columns))
         return Choice(what, f"{kind} by the key: {by}" if self.key else f"{kind} by all columns: {by}")
 
 

@@ -15,7 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 from rollview.errors import Place
-from rollview.logs import silence
+from rollview.parse.logs import silence
 from rollview.stack import TooDeep, deep
 
 #: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
@@ -43,7 +43,7 @@ class _Parser(SparkParser):
 @deep
 def read(sql: str) -> list[exp.Expr]:
     """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
-    tokens = _SPARK.tokenize(sql)
+    tokens = _doubled_quotes(_SPARK.tokenize(sql), sql)
     _check_depth(sql, tokens)
     _window_is_a_name(tokens)
     trees = [tree for tree in _Parser(dialect=_SPARK).parse(tokens, sql) if tree is not None]
@@ -74,6 +74,20 @@ def is_generator(expr: exp.Expr) -> bool:
     if isinstance(expr, exp.Anonymous):
         return expr.name.lower() in _GENERATOR_NAMES
     return isinstance(expr, _GENERATORS)
+
+
+def _doubled_quotes(tokens: list[Token], sql: str) -> list[Token]:
+    """``'it''s'`` is one string, which says *it's*; the library sees two, as if there were a space between them."""
+    found: list[Token] = []
+    for token in tokens:
+        last = found[-1] if found else None
+        strings = last is not None and token.token_type is last.token_type is TokenType.STRING
+        if last is not None and strings and token.start == last.end + 1 and sql[last.end] == sql[token.start]:
+            last.text = f"{last.text}{sql[token.start]}{token.text}"
+            last.end = token.end
+        else:
+            found.append(token)
+    return found
 
 
 def _window_is_a_name(tokens: list[Token]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import TokenType
@@ -78,11 +79,32 @@ class SqlTokens:
         return quoted | {word.lower() for word in re.findall(r"\w+", self.sql)}
 
 
-def pipe(sql: str) -> Place | None:
-    """The first ``|>`` in a text. The library that reads SQL takes the steps of a pipe for clauses of one SELECT, in
-    whatever order they stand."""
-    found = next((token for token in SqlTokens.of(sql).tokens if token.kind is TokenType.PIPE_GT), None)
-    return Place(sql, found.start, found.stop) if found else None
+#: Steps of a pipe after which the library begins a new SELECT, and others that it puts into the one before them.
+_NEW_SELECT = {"SELECT", "AGGREGATE", "EXTEND", "AS", "UNION", "EXCEPT", "INTERSECT"}
+_SAME_SELECT = {"WHERE", "ORDER", "JOIN", "INNER", "LEFT", "CROSS", "LIMIT"}
+_OUTER = {"RIGHT", "FULL", "NATURAL"}
+
+
+def misread_pipe(sql: str) -> Place | None:
+    """The first step of a pipe (``FROM t |> WHERE … |> LIMIT …``) that the library which reads SQL takes for something
+    else: it puts a step into the SELECT of the steps before it, also where SQL evaluates that clause earlier."""
+    tokens = SqlTokens.of(sql).tokens
+    limited, filtered = [False], [False]  # the pipe so far; one for each level of parentheses
+    for token, after in pairwise(tokens):
+        if token.plain and token.text == "(":
+            limited.append(False)
+            filtered.append(False)
+        elif token.plain and token.text == ")" and len(limited) > 1:
+            limited.pop()
+            filtered.pop()
+        elif token.kind is TokenType.PIPE_GT:
+            step = after.text.upper()
+            known = step in _NEW_SELECT | _SAME_SELECT or (step in _OUTER and not filtered[-1])
+            if limited[-1] or not known:
+                return Place(sql, token.start, after.stop)
+            limited[-1] = step == "LIMIT"
+            filtered[-1] = step not in _NEW_SELECT and (step == "WHERE" or filtered[-1])
+    return None
 
 
 def split_script(script: str) -> list[str]:

@@ -30,7 +30,7 @@ from rollview.refresh.defining import base_of, defined, not_understood, publish,
 from rollview.refresh.freshness import Freshness
 from rollview.refresh.helping import drop_helpers, with_helpers
 from rollview.refresh.relations import query_at, size
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, since
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, since
 from rollview.refresh.views import DEFINITION, Catalog, View
 from rollview.store.protocol import Commit, Identity
 
@@ -62,13 +62,15 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         with catalog.engine.errors(statement.query):
             _check_output(statement.query, catalog.engine.columns(frame))
         view, rows = defined(catalog, view, vector, frame)
-        _check_policy(view)
-        if old is not None and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
+        if view.always_full != INEXACT:  # which helpers may mend
+            _check_policy(view)
+        whole = old is not None and catalog.store.damage(catalog.state(name)) is None
+        if old is not None and whole and (same := _of_the_same_rows(catalog, old, view, vector, frame)) is not None:
             _redefine(catalog, old, same)
             versions = old.shown(catalog.reflected(old).vector)
             return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin))
         was = old or known
-        if was is not None and _shape(was) != _shape(view) and (readers := catalog.readers(name)):
+        if catalog.has(name) and (readers := catalog.readers(name)) and _seen(catalog, name, was) != _shape(view):
             raise InUse(
                 f"{name} cannot be replaced by a view with other columns",
                 why=f"{', '.join(readers)} read it",
@@ -103,13 +105,14 @@ def written(
     old: View | None,
     *,
     over: bool = False,
+    again: bool = False,
 ) -> tuple[View, Commit]:
     """Makes the view's helpers and writes it; if it cannot be written, they are gone, too. ``over`` as in
-    ``write_whole``."""
-    view, at = with_helpers(catalog, view, vector)
+    ``write_whole``; ``again`` says that the view had its policy before."""
+    view, rows, at = with_helpers(catalog, view, rows, vector)
     try:
-        if view.helpers:
-            view, rows = defined(catalog, view, at, query_at(catalog, view, at))
+        if not again:
+            _check_policy(view)
         commit = write_whole(catalog, view, rows, at, sequence, old, over=over)
         if commit is None:
             raise Conflict(
@@ -153,7 +156,7 @@ def _check_policy(view: View) -> None:
 def _of_the_same_rows(
     catalog: Catalog, old: View, new: View, vector: Mapping[str, Identity], frame: Frame
 ) -> View | None:
-    """The new definition over what the old one has stored; None if that is not the same."""
+    """The new definition over what the old one has stored; None if that is not the same, or if it is worth more now."""
     if new.fingerprint is None or old.fingerprint != new.fingerprint or old.settings != new.settings:
         return None
     if old.helpers and new.policy is not Policy.FULL:
@@ -162,6 +165,8 @@ def _of_the_same_rows(
         at = {**vector, **{name: shown[name] for name in bases}}
         new = replace(new, helpers=old.helpers, bases={**new.bases, **bases})
         new, _ = defined(catalog, new, at, frame)
+    if new.always_full == INEXACT and new.policy is not Policy.FULL:  # which helpers may mend
+        return None
     return new if _same_rows(old, new) else None
 
 
@@ -181,6 +186,15 @@ def _redefine(catalog: Catalog, old: View, new: View) -> None:
     if new != old:
         catalog.store.set_properties(catalog.state(old.name), {DEFINITION: new.to_json()})
         publish(catalog, new)
+
+
+def _seen(catalog: Catalog, name: str, known: View | None) -> list[tuple[str, str]] | None:
+    """The columns that those who read a view know it by, even if its own definition is lost."""
+    if known is not None:
+        return _shape(known)
+    views = (catalog.known(reader) for reader in catalog.readers(name))
+    bases = [view.bases[name] for view in views if view is not None]
+    return [(column.casefold(), kind) for column, kind in bases[0].columns] if bases else None
 
 
 def _shape(view: View) -> list[tuple[str, str]]:

@@ -11,11 +11,10 @@ from functools import lru_cache
 from sqlglot import exp
 
 from rollview.compile.helpers import helped, helper_id
-from rollview.compile.script import Script, refresh_script
-from rollview.compile.state import BAG, STATE, State, state_of
+from rollview.compile.script import Script, has_one_value_each, refresh_script
+from rollview.compile.state import STATE, State, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
-from rollview.delta.partials import drifts
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
 from rollview.keys import Choice, facts_of
@@ -25,7 +24,7 @@ from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
 from rollview.plan.nodes import Filter, Node, Project, Scan
 from rollview.refresh.relations import base_rows, columns_of
-from rollview.refresh.results import FULL
+from rollview.refresh.results import FULL, INEXACT
 from rollview.refresh.trying import takes_scripts
 from rollview.refresh.views import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
 from rollview.store.protocol import Commit, Identity, Stamp
@@ -124,7 +123,7 @@ def compiled_plan(view: View) -> tuple[CompiledView | None, str | None]:
     try:
         compiled = _plan_of(view.query, tuple(view.sources.items()), tuple(view.bases.items()))
         if helpers:
-            compiled = helped(compiled, lambda node: helpers.get(helper_id(node)))
+            compiled = helped(compiled, lambda node, _: helpers.get(helper_id(node)))
     except NotDeterministic:
         raise
     except Exception:
@@ -177,7 +176,7 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             state, rows, types = made
             layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
             reason = reason or _not_maintained(catalog, view, state, rows, types[-1], vector)
-            view = replace(view, key=visible_key(compiled), not_null=never_null(compiled))
+            view = replace(view, key=visible_key(compiled, view.columns), not_null=never_null(compiled))
             return replace(view, layout=layout, always_full=reason, fingerprint=compiled.fingerprint), rows
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
@@ -221,9 +220,11 @@ def with_choices_made(
     return rows, compiled.choices
 
 
-def visible_key(compiled: CompiledView) -> tuple[str, ...]:
-    """The columns that tell a view's rows apart, if they can be seen."""
+def visible_key(compiled: CompiledView, columns: Sequence[Column]) -> tuple[str, ...]:
+    """The columns that tell a view's rows apart, if they can be seen. Of one row at most, any column does."""
     keyed = compiled.keyed
+    if keyed.key == ():
+        return tuple(c.name for c in columns if "map<" not in c.type and not has_no_equality(c.type))[:1]
     if not keyed.key or set(keyed.key) & set(keyed.hidden):
         return ()
     return tuple(column.label for column in keyed.plan.columns if column.name in keyed.key)
@@ -287,10 +288,7 @@ def _not_maintained(
         _sees_variant(view, state) and not _compared(catalog, view, state, rows, vector)
     ):
         return "not_comparable"
-    floats = any(re.search("float|double", kind) for kind in types)
-    if state.kind == BAG and floats and drifts(state.root, state.kinds):
-        return "inexact_rows"
-    return None
+    return None if has_one_value_each(state) else INEXACT
 
 
 #: What makes a VARIANT of something else.

@@ -48,7 +48,10 @@ def explain_view(catalog: Catalog, name: str) -> str:
     for choice in choices(view, compiled_view(catalog, view).state):
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
-    if not now.behind and view.always_full != TIME_DEPENDENT:
+    if now.damage is not None:
+        lost = catalog.store.damage(catalog.state(view.name)) is not None
+        lines.append(f"    full, because damaged: {REASONS['damaged']}" if lost else "    not before that is mended")
+    elif not now.behind and not now.unversioned and view.always_full != TIME_DEPENDENT:
         lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     else:
         lines.append(f"    {_next(catalog, view)}")

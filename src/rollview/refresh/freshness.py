@@ -51,18 +51,19 @@ class Freshness:
 
     def damage(self, view: View) -> str | None:
         """What cannot be read of a view's rows, or of the tables that it reads; None if all is there."""
-        own = self._damage(self._catalog.state(view.name))
+        own = self._catalog.store.damage(self._catalog.state(view.name))
         if own is not None:
             return own.why
-        below = (self._damage(self._catalog.stored(table)) for table in view.tables if self._exists(table))
+        below = (
+            self._damage(table) for table in view.tables if self._catalog.store.exists(self._catalog.stored(table))
+        )
         return next((f"{each.what}: {each.why}" for each in below if each is not None), None)
 
-    def _exists(self, table: str) -> bool:
-        return self._catalog.store.exists(self._catalog.stored(table))
-
     def _damage(self, table: str) -> Damaged | None:
+        """What cannot be read of a table or view that views read."""
         if table not in self._damages:
-            self._damages[table] = self._catalog.store.damage(table)
+            own = self._catalog.damage(table) if self._catalog.has(table) else None
+            self._damages[table] = own or self._catalog.store.damage(self._catalog.stored(table))
         return self._damages[table]
 
     def stale(self, view: View) -> tuple[str, ...]:
@@ -90,7 +91,8 @@ class Freshness:
                 vector = self._catalog.reflected(view).vector
                 behind = self.behind(view, vector) or self.unversioned(view, vector)
                 upstream = [table for table in view.tables if self._catalog.has(table)]
-                self._known[name] = not behind and all(self.fresh(table) for table in upstream)
+                whole = not behind and self.damage(view) is None
+                self._known[name] = whole and all(self.fresh(table) for table in upstream)
             except RollviewError:
                 pass
         return self._known[name]

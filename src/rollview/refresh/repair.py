@@ -40,7 +40,7 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
                 columns = catalog.engine.columns(frame)
         check_same_columns(view, columns)
         view, rows = defined(catalog, view, target, frame)
-        view, commit = written(catalog, view, rows, target, 1, None, over=True)
+        view, commit = written(catalog, view, rows, target, 1, None, over=True, again=True)
     drop_helpers(catalog, known.helpers)
     publish(catalog, view)
     seconds = time.monotonic() - begin

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rollview.compile.script import AGGREGATE_MERGE, APPEND
+from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Kept
@@ -32,10 +32,10 @@ from rollview.plan.building import BaseTable
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.defining import Compiled, base_of, compiled_view, defined, is_ours, not_understood, write_whole
 from rollview.refresh.freshness import Freshness
-from rollview.refresh.helping import drop_helpers, helpers_of, without_lost
+from rollview.refresh.helping import drop_helpers, helpers_of, with_new_helpers, without_lost
 from rollview.refresh.relations import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.refresh.repair import repaired
-from rollview.refresh.results import FULL, NO_OP, REASONS, RefreshResult, ViewStatus, since
+from rollview.refresh.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, ViewStatus, since
 from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.refresh.steps import ALWAYS_FOLLOWED, Running, TooManyRows
 from rollview.refresh.views import Catalog, Reflected, View, stamp_metadata
@@ -128,6 +128,7 @@ def _target(
             target[table] = shown
     for helper in view.helpers:
         helped.append(refresh_view(catalog, helper.name, full=full, fixed=target, freshness=freshness))
+    for helper in view.helpers:  # some of them read others
         reached = catalog.identity(helper.name)
         vector = catalog.reflected(catalog.get(helper.name)).vector
         if any(vector[table] != target[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
@@ -203,7 +204,7 @@ def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[st
         view.layout.show,
     ):
         return "layout_changed"
-    return None
+    return None if has_one_value_each(state) else "layout_changed"
 
 
 def _replaced(before: Reflected, target: Mapping[str, Identity]) -> bool:
@@ -220,7 +221,8 @@ def _recomputed(
 ) -> _Done | None:
     """The whole query, over the tables as they look now."""
     old = view
-    if reason in ("key_changed", "layout_changed") or _replaced(before, target):
+    anew = reason in ("key_changed", "layout_changed") or _replaced(before, target)
+    if anew:
         view = over_tables_now(catalog, view)
     with schema_errors(view):
         frame = query_at(catalog, view, target)
@@ -228,7 +230,11 @@ def _recomputed(
             columns = catalog.engine.columns(frame)
     check_same_columns(view, columns)
     view, rows = defined(catalog, view, target, frame)
+    if view.always_full == INEXACT and (anew or old.always_full is None):  # its helpers fit no more, or are lost
+        view, rows, target = with_new_helpers(catalog, view, target)
     commit = write_whole(catalog, view, rows, target, before.sequence + 1, old)
+    lost, kept = (view, old) if commit is None else (old, view)
+    drop_helpers(catalog, [helper for helper in lost.helpers if helper not in kept.helpers])
     return None if commit is None else _Done(FULL, reason, size(catalog, target), commit.rows or 0)
 
 

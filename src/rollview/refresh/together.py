@@ -170,6 +170,7 @@ def _has_moved(catalog: Catalog, view: View, freshness: Freshness) -> bool:
         return True
     try:
         vector = catalog.reflected(view).vector
-        return bool(freshness.behind(view, vector) or freshness.unversioned(view, vector))
+        moved = freshness.behind(view, vector) or freshness.unversioned(view, vector)
+        return bool(moved) or catalog.store.damage(catalog.state(view.name)) is not None
     except (RollviewError, KeyError):  # its refresh will tell
         return True

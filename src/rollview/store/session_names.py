@@ -21,7 +21,8 @@ from rollview.store.protocol import Identity
 
 @dataclass(frozen=True)
 class Shown:
-    """What a name shows: a table in a folder, or a query over it, at a version; None if that is not known any more."""
+    """What a name shows: a table in a folder, or a query over it, at a version; None if that is not known any more.
+    ``folder`` tells the stores of a session apart: one that reads the same folder in another way is another one."""
 
     folder: str
     table: str

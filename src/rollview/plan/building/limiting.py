@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rollview.errors import SqlError
 from rollview.plan.building.binding import bind
 from rollview.plan.building.context import Context, literal_number
-from rollview.plan.building.scope import Scope, typed
+from rollview.plan.building.scope import Scope, place, typed
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Limit, Node, Ordering
 
@@ -27,7 +28,12 @@ def limited(context: Context, node: Expr, plan: Node, scope: Scope) -> Node:
     for term in node.args["order"].expressions if node.args.get("order") is not None else ():
         value = term.this
         if isinstance(value, exp.Literal) and not value.is_string:
-            terms.append(ordering(term, typed(plan.columns[int(value.this) - 1])))
+            position = int(value.this) if value.is_int else 0
+            if not 0 < position <= len(plan.columns):
+                raise SqlError(f"There is no column {value.this} in the select list", where=place(context.sql, value))
+            terms.append(ordering(term, typed(plan.columns[position - 1])))
+        elif isinstance(value, exp.Var):  # ORDER BY ALL
+            terms += [ordering(term, typed(column)) for column in plan.columns]
         else:
             terms.append(ordering(term, bind(value, scope, context)))
     return with_limit(context, node, plan, tuple(terms))

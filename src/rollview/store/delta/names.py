@@ -36,7 +36,9 @@ class DeltaNames:
         self._named: dict[str, str] = {}
         self._logs: dict[str, Log] = {}
         self._space: str | None = None
+        self._place = ""  # whose names these are: those of the catalog are nobody's
         if self.root is not None:
+            self._place = f"delta {self.root}"
             self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
             with spark_errors(""):
                 spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")
@@ -46,9 +48,9 @@ class DeltaNames:
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[None]:
-        names, place = names_of(self.spark), str(self.root or "")
-        with names.turn(place):
-            names.enter(self.spark, place, self._space)
+        names = names_of(self.spark)
+        with names.turn(self._place):
+            names.enter(self.spark, self._place, self._space)
             yield
 
     @property
@@ -170,9 +172,9 @@ class DeltaNames:
 
     def _give(self, name: str, query: str) -> None:
         """A name that Spark's catalog does not take is a temporary view of the session."""
-        names, place = names_of(self.spark), str(self.root)
-        with names.turn(place), spark_errors(""):
-            names.give(self.spark.sql(query), name, Shown(place, name, query))
+        names = names_of(self.spark)
+        with names.turn(self._place), spark_errors(""):
+            names.give(self.spark.sql(query), name, Shown(self._place, name, query))
 
     def _in_space(self, name: str) -> str:
         """The name in the schema that stands for the folder."""

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from rollview.engine.protocol import has_no_equality
 from rollview.engine.spark import damage_in, spark_errors, sql_over, verbatim
-from rollview.errors import Damaged, RollviewError, SchemaChanged, SqlError, VersionGone
+from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, VersionGone
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import DeltaNames
@@ -51,9 +51,19 @@ class DeltaReading(DeltaNames):
         try:
             with _readable(table):
                 found = self.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
-        except SqlError:
+        except (SqlError, InternalError):  # in many words: this is not a Delta table
+            if self._provider(table) == "delta":
+                raise
             return None
         return found if found["format"] == "delta" else None
+
+    def _provider(self, table: str) -> str | None:
+        """What Spark's catalog says reads a table; None of a view, and of a table that has only a path."""
+        if table.startswith("`"):
+            return "delta"
+        with _readable(table):
+            told = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").collect()
+        return next((row["data_type"].lower() for row in told if row["col_name"] == "Provider"), None)
 
     def versioned(self, table: str) -> bool:
         return self.root is not None or self._detail(table) is not None
@@ -63,13 +73,16 @@ class DeltaReading(DeltaNames):
             return self._damage_here(table)
         try:
             with _readable(table):
-                versioned = self.identity(table).version is not None
-                files = self.read(table).inputFiles() if versioned else []
+                self.identity(table)
+                detail = self._detail(table)
+                # of files elsewhere only Spark knows whether they are there, and says so when it reads them
+                here = detail is not None and str(detail["location"]).startswith("file:")
+                files = self.read(table).inputFiles() if here else []
         except Damaged as error:
             return error
         for uri in files:
             path = unquote(urlsplit(uri).path)
-            if urlsplit(uri).scheme == "file" and not os.path.exists(path):
+            if not os.path.exists(path):
                 folder, file = os.path.split(path)
                 return damaged(table, f"its data file {file} is missing in {folder}")
         return None
@@ -81,7 +94,7 @@ class DeltaReading(DeltaNames):
         detail = self._detail(table)
         if detail is not None:
             place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
-            if self.spark.read.format("binaryFile").load(place).where("length = 0").count():
+            if self.spark.read.format("binaryFile").load(place).isEmpty():  # Spark passes over empty files
                 raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
@@ -137,6 +150,12 @@ class DeltaReading(DeltaNames):
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._require(table)
+        if (
+            self.root is not None
+            and version in (None, self._log(table).latest())
+            and (lost := self._damage_here(table))
+        ):
+            raise lost
         if version is None:
             with _readable(table):
                 return self.spark.sql(f"SELECT * FROM {name}")

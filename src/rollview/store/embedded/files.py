@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -33,6 +34,8 @@ def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile
     found: list[DataFile] = []
     with storage_errors(f"{table_of(root.name) or root.name} cannot be written"):
         target.parent.mkdir(parents=True, exist_ok=True)  # Spark would say it less clearly
+        if not os.access(target.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, "Permission denied", str(target.parent))
     try:
         with settings(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
             frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(target))
