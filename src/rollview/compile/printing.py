@@ -72,6 +72,13 @@ def print_plan(
     return query.sql(dialect=dialect, copy=False, unsupported_level=level)
 
 
+@deep
+def printed(tree: Expr, dialect: str) -> str:
+    """A tree as SQL text."""
+    return tree.sql(dialect=dialect)  # of a copy: what has to be printed again must be as it was
+
+
+@deep
 def plan_query(
     plan: Node, dialect: str, labels: Sequence[str] | None = None, relations: Relations = lambda scan: scan.table
 ) -> exp.Select:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rollview.compile.dialects import in_dialect
-from rollview.compile.printing import plan_query
+from rollview.compile.printing import plan_query, printed
 from rollview.compile.state import STATE
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
@@ -81,14 +81,14 @@ class DuckEngine:
         slots = {ref.name: f"`\x00r{i}\x00`" for i, ref in enumerate({r.name: r for r in refs}.values())}
         text = substitute(sql, refs, slots, lambda part: part)
         with readable(text):
-            printed = self.text(tree_of(text))
+            written = self.text(tree_of(text))
         for name, slot in slots.items():
-            printed = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
-        return DuckFrame(printed)
+            written = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
+        return DuckFrame(written)
 
     def text(self, query: exp.Expr) -> str:
         """A query as DuckDB reads it."""
-        return query.sql(dialect="duckdb", copy=False)
+        return printed(query, "duckdb")
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
         return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rollview.compile.printing import printed
 from rollview.compile.script import AGGREGATE_MERGE, APPEND, has_one_value_each
 from rollview.compile.view import TIME_DEPENDENT
 from rollview.delta.weights import WEIGHT
@@ -269,8 +270,8 @@ def _followed(
                 commit = catalog.store.append(state, rows, stamp=stamp)
             else:
                 dialect = catalog.engine.dialect
-                combine = {column: value.sql(dialect) for column, value in script.combine.items()}
-                gone = None if script.gone is None else script.gone.sql(dialect)
+                combine = {column: printed(value, dialect) for column, value in script.combine.items()}
+                gone = None if script.gone is None else printed(script.gone, dialect)
                 commit = catalog.store.merge(
                     state, rows, view.layout.on, combine=combine, gone=gone, copies=script.copies, stamp=stamp
                 )
