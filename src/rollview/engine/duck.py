@@ -83,7 +83,7 @@ class DuckEngine:
         with readable(text):
             written = self.text(tree_of(text))
         for name, slot in slots.items():
-            written = printed.replace(slot.replace("`", '"'), f"({frames[name].sql})")
+            written = written.replace(slot.replace("`", '"'), f"({frames[name].sql})")
         return DuckFrame(written)
 
     def text(self, query: exp.Expr) -> str:

@@ -554,7 +554,8 @@ def show_plans(plans: Sequence[Node]) -> list[list[str]]:
             same[node] = replace(node, version="") if own else node
         else:
             same[node] = node.with_inputs([same[child] for child in node.inputs])
-    readers = Counter(same[child] for node in distinct(plans) for child in node.inputs)
+    once = {same[node]: node for node in distinct(plans)}
+    readers = Counter(same[child] for node in once.values() for child in node.inputs)
     readers.update(same[plan] for plan in plans)
     numbers: dict[Node, tuple[int, frozenset[str]]] = {}
     found = []
