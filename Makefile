@@ -12,7 +12,7 @@ demo: $(READY)   ## a shop of five million rows, three views, 0.1 % changed: wha
 	@$(BIN)/rollview demo
 
 quick: lint      ## lint, types and every test that needs no Spark (under two minutes on 2 cores)
-	@$(BIN)/pytest -q -m "not slow and not spark"
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not spark"
 
 test: quick      ## quick, and the tests on Spark (under 15 minutes on 2 cores)
 	@$(BIN)/pytest -q -m "not slow and spark"

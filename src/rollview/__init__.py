@@ -4,6 +4,7 @@ The rooms of the package, in the order that a view's data takes; each imports on
 
 ========== =============================================================================================
 errors     one tree of errors: what, where underlined, why, what to do
+stack      room for following SQL that nests deeply
 parse      text → statements, names, and the tables that a query reads
 plan       a query → operators: building, showing
 keys       what tells the rows of a plan apart, and which columns decide others

@@ -36,7 +36,7 @@ REASONS = {
     "operator_not_incremental": "the query has an operator for which there is no delta rule",
     "not_comparable": "values of a type that has no equality, MAP or VARIANT, would have to be compared",
     "not_stored": "to follow changes, values of a type would have to be stored that the view's store does not hold",
-    INEXACT: "floating-point sums are not exactly the same when computed again, and these cannot be stored",
+    INEXACT: "floating-point sums differ in their last digits when computed again, and a helper cannot store these",
     "history_gone": "a version or the changes of a base table are no longer there",
     "too_much_changed": "so much of the base tables has changed that to compute the view anew costs less",
     "too_many_rows_differ": "the changed rows join so many other rows that recomputing is cheaper",
