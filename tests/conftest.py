@@ -30,6 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """A test that is not marked spark must not start Spark: the quick half would take longer than it promises."""
+    alone = "not spark" in str(item.config.getoption("-m"))
+    assert not (alone and SparkSession.getActiveSession()), f"{item.nodeid} has started Spark"
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -188,12 +188,11 @@ def test_views_over_a_damaged_table_say_which_and_can_be_dropped(tmp_path: Path)
     assert found["w"].startswith("The table u is damaged: its data file part-")
     assert found["x"] == ""
     assert not any(view.fresh for view in rv.views())  # x shows what v shows, and v is not known to be fresh
-    for full in (False, True):
-        with pytest.raises(Damaged, match="The table t is damaged"):
-            rv.refresh("v", full=full)
+    with pytest.raises(Damaged, match="The table t is damaged"):
+        rv.refresh("v")
     assert rv.tables() == ["t", "u"]
     rv.drop("w")
-    rv.sql("DROP TABLE t")
+    rv.answer("DROP TABLE t")
     assert rv.tables() == ["u"]
 
 
@@ -385,6 +384,8 @@ def test_what_is_damaged_is_stored_again(kind: str, opened: Callable[..., Rollvi
             rv.sql(sql)
     assert rows(rv.sql("SELECT id AS t FROM u")) == [(1,)]
     assert "The table t is damaged" in (rv.views()[0].damage or "")
+    with pytest.raises(Damaged, match="The table t is damaged"):
+        rv.refresh("v", full=True)
     rv.drop("v")
     rv.sql("DROP TABLE t; CREATE TABLE t (id INT); INSERT INTO t VALUES (7)")
     assert rows(rv.sql("SELECT * FROM t")) == [(7,)]

@@ -35,6 +35,7 @@ def no_java(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
         pytest.skip("there is a Spark in this process already")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "160")
 
 
 @pytest.fixture(scope="module")
