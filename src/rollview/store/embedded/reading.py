@@ -31,12 +31,16 @@ Dated = list[tuple[str, int]]
 _MOST_BYTES = 256_000_000
 
 
-def snapshot_rows(spark: SparkSession, snapshot: Snapshot, *, newest: bool) -> DataFrame:
-    """The rows of a version. Raises Damaged if a file of the newest is missing, VersionGone if one of an older is."""
+def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
+    """The rows of a version that has been checked."""
+    return _frame(spark, snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
+
+
+def check_rows(snapshot: Snapshot, *, newest: bool) -> None:
+    """Raises Damaged if a file of the newest version is missing. Of older ones, a reader says that they are gone."""
     snapshot.check_readable()
     if newest and (lost := missing_file(snapshot)):
         raise lost
-    return _frame(spark, snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
 
 
 def missing_file(snapshot: Snapshot) -> Damaged | None:
@@ -50,7 +54,8 @@ def missing_file(snapshot: Snapshot) -> Damaged | None:
 
 def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     """The rows of the newest snapshot with their file and position."""
-    rows = snapshot_rows(spark, snapshot, newest=True)
+    check_rows(snapshot, newest=True)
+    rows = snapshot_rows(spark, snapshot)
     if snapshot.files:
         return located(rows)
     return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}")

@@ -18,7 +18,7 @@ from rollview.parse.names import Name, quote
 from rollview.parse.stored_names import damaged
 from rollview.store.embedded.log import Log
 from rollview.store.embedded.published import Published
-from rollview.store.embedded.reading import changed_rows, few_changes, missing_file, snapshot_rows
+from rollview.store.embedded.reading import changed_rows, check_rows, few_changes, missing_file, snapshot_rows
 from rollview.store.embedded.snapshot import Snapshot
 from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit
 from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
@@ -120,7 +120,9 @@ class EmbeddedTables:
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         newest = version is None or version == self._log(table).latest()
-        return snapshot_rows(self.spark, self._snapshot(table, version), newest=newest)
+        snapshot = self._snapshot(table, version)
+        check_rows(snapshot, newest=newest)  # before Spark is started
+        return snapshot_rows(self.spark, snapshot)
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
         self._snapshot(table, upto)
