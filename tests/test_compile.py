@@ -279,7 +279,7 @@ def test_explain_shows_plan_key_and_sql(rv: Rollview) -> None:
         "filter t0_g > 'a'",
         "scan t [t0_id, t0_g]",
         "t0_id (hidden: t0_id)",
-        "WHERE\n      `g` > 'a'",
+        "WHERE `g` > 'a'",
     ):
         assert part in text
 

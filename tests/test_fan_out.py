@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rollview import Rollview, connect
 from rollview.delta.fan_out import before_consolidation, most_rows
 from rollview.delta.weights import consolidated
+from rollview.engine.protocol import Kept
 from rollview.parse.references import parse_query
 from rollview.plan.building import BaseTable, build_plan
 from rollview.plan.nodes import Node, Scan
@@ -50,22 +52,23 @@ def test_auto_follows_a_changed_row_that_joins_few(rv: Rollview) -> None:
     assert rv.verify("auto").ok
 
 
-def test_rows_are_counted_only_if_they_could_be_too_many(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    exceeds = rv.engine.exceeds
+def test_a_delta_is_limited_only_if_it_could_have_too_many_rows(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+    keep_up_to = rv.engine.keep_up_to
 
-    def counted(frame: Any, most: int) -> bool:
-        asked.append(most)
-        return exceeds(frame, most)
+    def counted(frame: Any, most: Callable[[], int]) -> Kept | None:
+        limits.append(most())
+        return keep_up_to(frame, most)
 
-    monkeypatch.setattr(rv.engine, "exceeds", counted)
+    monkeypatch.setattr(rv.engine, "keep_up_to", counted)
     rv.create("auto", JOINED)
     rv.sql("DELETE FROM facts WHERE id <= 10")
     assert rv.refresh("auto").strategy == "row_delta"
-    assert asked == []  # each fact has one kind: its key is compared
+    assert limits == []  # each fact has one kind: its key is compared
     rv.sql("UPDATE kinds SET name = 'z' WHERE k = 2")
     assert rv.refresh("auto").strategy == "row_delta"
-    assert asked == [100_000]
+    assert limits == [100_000]
+    assert rv.verify("auto").ok
 
 
 TABLES = {
@@ -99,6 +102,12 @@ def test_the_most_rows_that_a_plan_can_have(sql: str, most: float) -> None:
         return (1, 7) if (scan.table, column) == ("lines", "n") else None
 
     assert most_rows(plan_of(sql), lambda scan: COUNTS[scan.table], bounds) == most
+
+
+def test_copies_among_changed_rows_limit_what_a_join_can_give() -> None:
+    plan = plan_of("SELECT g.text FROM log g JOIN log h ON g.o = h.o")
+    assert most_rows(plan, lambda scan: COUNTS[scan.table], lambda *_: None) == 500 * 500
+    assert most_rows(plan, lambda scan: COUNTS[scan.table], lambda *_: None, lambda scan, columns: 3) == 500 * 3
 
 
 def test_the_delta_below_a_consolidation_is_found() -> None:

@@ -45,11 +45,14 @@ from rollview.plan.nodes import (
 #: The rows of a relation; None if the number is not known.
 Rows = Callable[[Scan], int | None]
 
+#: The most rows of a relation that agree on some columns; None if that is not known.
+Copies = Callable[[Scan, Collection[str]], int | None]
+
 #: The least and the greatest value of a column of a relation; None if they are not known.
 Bounds = Callable[[Scan, str], tuple[Any, Any] | None]
 
 
-def most_rows(plan: Node, rows: Rows, bounds: Bounds) -> float:
+def most_rows(plan: Node, rows: Rows, bounds: Bounds, copies: Copies = lambda scan, columns: None) -> float:
     """No fewer rows than the plan has; infinite if nothing limits them."""
 
     def most(node: Node) -> float:
@@ -89,7 +92,7 @@ def most_rows(plan: Node, rows: Rows, bounds: Bounds) -> float:
             for value in sides or ()
             if isinstance(value, exp.Column) and value.name in side.names
         }
-        return min(whole, _per_value(side, compared, bounds)) if compared else whole
+        return min(whole, _per_value(side, compared, bounds), _repeated(side, compared, copies)) if compared else whole
 
     return most(plan)
 
@@ -108,6 +111,22 @@ def _per_value(node: Node, compared: Collection[str], bounds: Bounds) -> float:
     return math.prod(widths)
 
 
+def _repeated(node: Node, compared: Collection[str], copies: Copies) -> float:
+    """The rows of a relation, or of some of its rows and columns, that agree on some columns."""
+    names = list(compared)
+    while isinstance(node, Filter | Project):
+        if isinstance(node, Project):
+            values = {item.column.name: item.value for item in node.output}
+            picked = [values[name] for name in names]
+            names = [value.name for value in picked if isinstance(value, exp.Column)]
+        node = node.inputs[0]
+    if not isinstance(node, Scan) or not names:
+        return math.inf
+    sources = {column.name: source for column, source in zip(node.output, node.sources, strict=True)}
+    found = copies(node, [sources[name] for name in names])
+    return math.inf if found is None else found
+
+
 def _width(node: Node, name: str, bounds: Bounds) -> float:
     """The values that an integer column can have."""
     while isinstance(node, Filter | Project) or (isinstance(node, Join) and node.kind == SEMI):
@@ -124,6 +143,13 @@ def _width(node: Node, name: str, bounds: Bounds) -> float:
     if found is None or not all(isinstance(value, int) and not isinstance(value, bool) for value in found):
         return math.inf
     return int(found[1]) - int(found[0]) + 2  # and NULL
+
+
+def consolidating(plan: Node, delta: Node) -> Node:
+    """The plan with another delta in the place of the one that it consolidates before all else."""
+    if isinstance(plan, Project | Filter | Window):
+        return plan.with_inputs([consolidating(plan.inputs[0], delta)])
+    return plan.with_inputs([delta])
 
 
 def before_consolidation(plan: Node) -> Node | None:

@@ -106,10 +106,6 @@ class DuckEngine:
     def is_empty(self, frame: DuckFrame, condition: str) -> bool:
         return not self.fetch(DuckFrame(f"SELECT 1 FROM ({frame.sql}) WHERE {condition} LIMIT 1"))
 
-    def exceeds(self, frame: DuckFrame, most: int) -> bool:
-        counted = DuckFrame(f"SELECT count(*) FROM (SELECT 1 FROM ({frame.sql}) LIMIT {most + 1})")
-        return int(self.fetch(counted)[0][0]) > most
-
     def functions(self) -> set[str]:
         found = self.connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
         return {row[0].lower() for row in found}
@@ -136,6 +132,11 @@ class DuckEngine:
         self.connection.execute(f"CREATE TEMP TABLE {name} AS {frame.sql}")
         local = self.connection.sql(f"SELECT * FROM {name}").to_arrow_table()
         return Kept(DuckFrame(f"SELECT * FROM {name}"), local.num_rows, local)
+
+    def keep_up_to(self, frame: DuckFrame, most: Callable[[], int]) -> Kept | None:
+        limit = most()
+        counted = DuckFrame(f"SELECT count(*) FROM (SELECT 1 FROM ({frame.sql}) LIMIT {limit + 1})")
+        return None if self.fetch(counted)[0][0] > limit else self.keep(frame)
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
         self._kept += 1

@@ -86,9 +86,6 @@ class Engine(Protocol):
     def is_empty(self, frame: Frame, condition: str) -> bool:
         """Whether no row meets a condition."""
 
-    def exceeds(self, frame: Frame, most: int) -> bool:
-        """Whether a frame has more rows than these; no more of them than needed are computed."""
-
     def functions(self) -> set[str]:
         """The engine's own functions, in lower case."""
 
@@ -109,6 +106,10 @@ class Engine(Protocol):
 
     def keep(self, frame: Frame) -> Kept:
         """Computes the rows once, for several readers."""
+
+    def keep_up_to(self, frame: Frame, most: Callable[[], int]) -> Kept | None:
+        """The same; None if there are more rows than ``most``, which may be asked for only if there are many. No more
+        of the rows than needed are computed then."""
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
         """Rows that are here already; ``columns`` are their names and types."""

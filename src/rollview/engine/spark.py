@@ -326,9 +326,6 @@ class SparkEngine:
     def is_empty(self, frame: DataFrame, condition: str) -> bool:
         return frame.where(condition).isEmpty()
 
-    def exceeds(self, frame: DataFrame, most: int) -> bool:
-        return frame.selectExpr("1").limit(most + 1).count() > most
-
     def functions(self) -> set[str]:
         return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
@@ -350,10 +347,22 @@ class SparkEngine:
         return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
     def keep(self, frame: DataFrame) -> Kept:
-        if not any(has_no_equality(kind) for _, kind in self.columns(frame)):  # NULL as a VARIANT does not come back
-            local = frame.limit(LOCAL_ROWS + 1).toArrow()
-            if local.num_rows <= LOCAL_ROWS:
-                return self._local(local, frame.schema)
+        return self._here(frame) or self._persisted(frame)
+
+    def keep_up_to(self, frame: DataFrame, most: Callable[[], int]) -> Kept | None:
+        if (few := self._here(frame)) is not None:
+            return few
+        limit = most()
+        return None if frame.selectExpr("1").limit(limit + 1).count() > limit else self._persisted(frame)
+
+    def _here(self, frame: DataFrame) -> Kept | None:
+        """The rows in this process; None if they are too many for that."""
+        if any(has_no_equality(kind) for _, kind in self.columns(frame)):  # NULL as a VARIANT does not come back
+            return None
+        local = frame.limit(LOCAL_ROWS + 1).toArrow()
+        return self._local(local, frame.schema) if local.num_rows <= LOCAL_ROWS else None
+
+    def _persisted(self, frame: DataFrame) -> Kept:
         stored = frame.persist()
         return Kept(stored, stored.count())
 

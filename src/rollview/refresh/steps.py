@@ -5,14 +5,15 @@ plan of a step → terms over empty steps dropped → small sides named → valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rollview.compile.script import STATE_VERSION, Script
 from rollview.delta.deriving import CHANGE, NEW, OLD, STEP, Step
-from rollview.delta.fan_out import before_consolidation, most_rows
+from rollview.delta.fan_out import before_consolidation, consolidating, most_rows
 from rollview.delta.passes.drop_empty import drop_empty
 from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.passes.small_sides import small_sides
@@ -29,14 +30,18 @@ _SMALL_TABLE = 10_000_000
 ALWAYS_FOLLOWED = 100_000
 
 
+def _step_scan(name: str, plan: Node) -> Scan:
+    return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)
+
+
 class TooManyRows(Exception):
     """A delta has more rows than it is worth to compute."""
 
 
 class Running:
     """One run of a script. ``kept`` is what the engine has to forget afterwards; ``sending`` says whether the engine is
-    to broadcast results of joins. ``most`` says how many rows a delta may have, beyond the many that it
-    may have in any case; if it could have more, they are counted first, and TooManyRows is raised if it has."""
+    to broadcast results of joins. ``most`` says how many rows a delta may have, if that is more than ALWAYS_FOLLOWED;
+    TooManyRows is raised if it has more, before all of them are computed."""
 
     def __init__(
         self,
@@ -66,31 +71,51 @@ class Running:
         plan = self._fitted(script.rows)
         if plan is None:
             return None
-        self._check_size(before_consolidation(plan))
+        delta = before_consolidation(plan)
+        if delta is not None and self._may_be_large(delta):
+            found = self._kept("delta", delta)
+            if not found.rows:
+                return None
+            plan = consolidating(plan, _step_scan("delta", delta))
         self._provide(plan)
         return self.catalog.engine.select(plan, self._frames)
 
     def _take(self, step: Step) -> None:
         """Computes a step, unless it can have no rows."""
         name, plan = f"{step.name} {STEP}", self._fitted(step.plan)
-        if plan is not None and WEIGHT.name in plan.names:
-            self._check_size(before_consolidation(plan) or plan)
-        done = None if plan is None else self.catalog.engine.keep(self._selected(plan))
-        if done is not None:
-            self.kept.append(done)
-            self._frames[name], self._local[name], self._rows[name] = done.frame, done.local, done.rows
-        if done is None or done.rows == 0:
+        if plan is None or not self._kept(step.name, plan).rows:
             self._empty[name] = step
 
-    def _check_size(self, delta: Node | None) -> None:
-        """Raises TooManyRows if a delta has too many rows. Its rows are counted only if they could be too many."""
-        if delta is None or self.most is None:
-            return
-        possible = most_rows(delta, self._number, self._bounds)
-        if possible <= ALWAYS_FOLLOWED or possible <= self.most():
-            return
-        if self.catalog.engine.exceeds(self._selected(delta), self.most()):
+    def _kept(self, step: str, plan: Node) -> Kept:
+        """The rows of a step, computed once. Raises TooManyRows if it is a delta of too many rows."""
+        engine, frame = self.catalog.engine, self._selected(plan)
+        limit = self.most if WEIGHT.name in plan.names else None
+        done = engine.keep(frame) if limit is None else engine.keep_up_to(frame, limit)
+        if done is None:
             raise TooManyRows
+        self.kept.append(done)
+        name = f"{step} {STEP}"
+        self._frames[name], self._local[name], self._rows[name] = done.frame, done.local, done.rows
+        return done
+
+    def _may_be_large(self, delta: Node) -> bool:
+        """Whether a delta could have more rows than are always followed."""
+        if self.most is None:
+            return False
+        return most_rows(delta, self._number, self._bounds, self._copies) > ALWAYS_FOLLOWED
+
+    def _copies(self, scan: Scan, columns: Collection[str]) -> int | None:
+        """The most rows of a change or step that agree on some columns, if its rows are in this process."""
+        rows = self._local.get(relation_name(scan))
+        if rows is None or not rows.num_rows:
+            return None if rows is None else 0
+        try:
+            groups = rows.group_by(sorted(columns)).aggregate([([], "count_all")])
+        except pa.ArrowNotImplementedError:  # arrays and structs are not grouped here
+            return None
+        most = pc.max(groups.column("count_all")).as_py()
+        assert isinstance(most, int)
+        return most
 
     def _number(self, scan: Scan) -> int | None:
         """The number of rows of a relation, if it is known without asking the engine."""
