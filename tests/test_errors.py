@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkException
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import local
-from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, VersionGone
+from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, UserError, VersionGone
 from rows import rows
 
 CASES = {
@@ -353,3 +354,23 @@ def test_pyspark_logs_nothing_beside_an_error_of_rollview(
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda folder: connect(f"{folder}/a\0b"), "null byte"),
+        (lambda folder: connect(f"{folder}/{'a' * 300}"), "too long"),
+        (lambda folder: connect(f"{folder}/\ud800"), "cannot be a warehouse"),
+        (lambda folder: connect("~nobody-of-this-name/w"), "cannot be a warehouse"),
+        (lambda folder: connect(spark=cast(Any, 5)), "a SparkSession, not an int"),
+        (lambda folder: connect(f"duckdb:{folder}/none/x.db"), "cannot be opened"),
+        (lambda folder: connect("duckdb:").refresh_all(cast(Any, 5)), "a list, not an int"),
+        (lambda folder: connect("duckdb:").sql("SELECT '\ud800'"), "no Unicode text"),
+    ],
+)
+def test_what_cannot_be_opened_or_read_is_told_in_our_words(
+    call: Callable[[Path], Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=said):
+        call(tmp_path)

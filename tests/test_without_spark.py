@@ -66,6 +66,7 @@ QUIET = [
     (["watch", "gould"], 1, "did you mean `gold`?"),
     (["explain", "gold"], 0, "aggregate by"),
     (["watch", "--rounds", "2", "--every", "0.01"], 0, ""),
+    (["sql", "-e", "SELECT * FROM gould"], 1, "There is no table or view named `gould`"),
     (["sql", "-e", ""], 0, ""),
     (["sql", "-e", "-- nothing;"], 0, ""),
     (["sql", "-e", "SHOW MATERIALIZED VIEWS"], 0, "4 rows"),

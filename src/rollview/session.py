@@ -13,7 +13,16 @@ from rollview.engine.local import require_delta
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.sessions import GivenSpark, LocalSpark
 from rollview.engine.spark import SparkEngine
-from rollview.errors import BadName, NameTaken, NotAWarehouse, Place, RollviewError, TableNotFound, UserError
+from rollview.errors import (
+    BadName,
+    NameTaken,
+    NotAWarehouse,
+    Place,
+    RollviewError,
+    StorageFailed,
+    TableNotFound,
+    UserError,
+)
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
 from rollview.parse.references import references
@@ -77,6 +86,8 @@ def connect(
         return _on_duckdb(warehouse.removeprefix("duckdb:"))
     if warehouse is not None:
         _check_folder(warehouse)
+    if spark is not None and not (hasattr(spark, "sql") and hasattr(spark, "conf")):
+        raise UserError(f"spark is a SparkSession, not {_article(spark)}", todo="rollview.connect(spark=spark)")
     if warehouse is None:
         if spark is None:
             raise UserError(
@@ -118,6 +129,8 @@ def _article(value: object) -> str:
 def _check_text(value: object, what: str, todo: str) -> None:
     if not isinstance(value, str):
         raise UserError(f"{what} is a string, not {_article(value)}", todo=todo)
+    if lone := re.search("[\ud800-\udfff]", value):
+        raise UserError(f"{what} is no Unicode text", why=f"it has half of a character, {lone[0]!r}", todo=todo)
 
 
 _NAME, _NAME_TODO = "A name", "give the name of the view or table as a string: 'v', 'schema.v'"
@@ -131,7 +144,13 @@ def _on_duckdb(path: str) -> Rollview:
     from rollview.engine.duck import DuckEngine
     from rollview.store.duck import DuckStore
 
-    engine = DuckEngine(duckdb.connect(path or ":memory:"))
+    try:
+        connection = duckdb.connect(path or ":memory:")
+    except duckdb.Error as error:
+        raise StorageFailed(
+            f"The DuckDB file {path} cannot be opened", why=str(error).split("\n")[0], todo="name another file"
+        ) from error
+    engine = DuckEngine(connection)
     return Rollview(engine, DuckStore(engine))
 
 
@@ -349,6 +368,8 @@ class Rollview:
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""
+        if not isinstance(names, Iterable):
+            raise UserError(f"Names are a list, not {_article(names)}", todo=_NAME_TODO)
         found = [self._name(name) for name in ([names] if isinstance(names, str) else names)]
         for name in found:
             if not self.catalog.has(name):

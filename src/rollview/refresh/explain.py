@@ -30,6 +30,9 @@ def explain_view(catalog: Catalog, name: str) -> str:
             lines.append(f"    {table}, which has no versions: nothing tells whether it has changed")
             continue
         behind = now.behind.get(table, 0)
+        if now.damage is not None:
+            lines.append(f"    {table} at version {version}")
+            continue
         news = "gone or made anew" if behind is None else f"{behind} commits behind" if behind else "up to date"
         key = () if catalog.has(table) else view.bases[table].key
         keyed = f", key ({', '.join(key)})" if key else ""

@@ -13,7 +13,7 @@ from rollview.refresh.creating import written
 from rollview.refresh.defining import defined, publish
 from rollview.refresh.helping import drop_helpers
 from rollview.refresh.relations import newest, query_at, size
-from rollview.refresh.results import FULL, RefreshResult
+from rollview.refresh.results import FULL, RefreshResult, since
 from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.refresh.views import Catalog
 from rollview.store.protocol import Identity
@@ -43,7 +43,5 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
         view, commit = written(catalog, view, rows, target, 1, None, over=True, again=True)
     drop_helpers(catalog, known.helpers)
     publish(catalog, view)
-    seconds = time.monotonic() - begin
-    return RefreshResult(
-        name, FULL, "damaged", {}, view.shown(target), size(catalog, target), commit.rows or 0, seconds
-    )
+    now, read, written_rows = view.shown(target), size(catalog, target), commit.rows or 0
+    return RefreshResult(name, FULL, "damaged", {}, now, read, written_rows, since(begin))

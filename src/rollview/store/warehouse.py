@@ -26,7 +26,17 @@ _PLAIN = set(string.ascii_lowercase + string.digits + "_")
 
 def open_warehouse(folder: str | Path) -> Path:
     """The folder as an absolute path; it is made if it is missing, and refused if it holds something else."""
-    path = Path(os.path.abspath(Path(folder).expanduser()))
+    try:
+        path = Path(os.path.abspath(Path(folder).expanduser()))
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, RuntimeError) as error:  # a name that is too long, is no text, or has no user's home
+        raise NotAWarehouse(
+            f"{str(folder)!r} cannot be a warehouse",
+            why=getattr(error, "strerror", None) or str(error),
+            todo="name a folder; it is made if it does not exist",
+        ) from error
     if bad := sorted(set(str(path)) & set("[]{}\\%")):
         raise NotAWarehouse(
             f"{path} cannot be a warehouse",

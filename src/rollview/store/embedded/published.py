@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from pyspark.sql import DataFrame
 
 from rollview.engine.sessions import SparkSource
 from rollview.engine.spark import over_state
 from rollview.errors import RollviewError
+from rollview.parse.names import Name
 from rollview.store.protocol import Identity
 from rollview.store.session_names import SessionNames, Shown, names_of
 
@@ -40,6 +41,12 @@ class Published:
         """The names that this folder's stores have given, each with its table and the query over it."""
         shown = self._names.shown.items()
         return {name: (each.table, each.query) for name, each in shown if each.folder == self.folder} | self._given
+
+    def frames(self, names: Collection[Name]) -> dict[Name, DataFrame]:
+        """The newest rows of those names that this folder has given."""
+        known = {name: shown for name in names if len(name) == 1 and (shown := self._given.get(name[0].lower()))}
+        rows = {name: (self._read(table), query) for name, (table, query) in known.items()}
+        return {name: frame if query is None else over_state(frame, query) for name, (frame, query) in rows.items()}
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[None]:

@@ -14,16 +14,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from rollview.engine.protocol import NOTHING, Answer, Kept
-from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared
+from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared, is_remote, run_query
 from rollview.errors import (
     Conflict,
     NameTaken,
     Place,
     RollviewError,
     SchemaChanged,
+    TableNotFound,
     Unsupported,
+    nearest,
 )
 from rollview.parse.names import quote
+from rollview.parse.references import Reference, references
 from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
 from rollview.store.edits import FILE, POSITION
@@ -375,7 +378,25 @@ class EmbeddedStore(EmbeddedTables):
             )
         if verb in ("CREATE", "DROP", "ALTER"):
             self._published.distrust()
+        refs = _read_by(sql)
+        if self.source.made is None:
+            self._check_known(refs, sql)
+        if is_remote(self.spark):  # what a name means would be asked when rows are fetched
+            frames = self._published.frames({ref.name for ref in refs})
+            return run_query(self.spark, sql, [ref for ref in refs if ref.name in frames], frames)
         return self.spark.sql(sql)
+
+    def _check_known(self, refs: Sequence[Reference], sql: str) -> None:
+        """Raises an error for a name that means nothing. A session that is not made yet has no names of its own."""
+        known = self._published.given()
+        for ref in refs:
+            if len(ref.name) == 1 and ref.name[0].lower() not in known:
+                raise TableNotFound(
+                    f"There is no table or view named {quote(ref.name[0])}",
+                    where=Place(sql, ref.start, ref.stop),
+                    todo=nearest(ref.name[0], self.tables()),
+                    name=ref.name[0],
+                )
 
 
 def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[str, str]:
@@ -394,3 +415,11 @@ def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> Struct
 
 def _counts(*, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> Answer:
     return Answer(dict.fromkeys(("inserted", "updated", "deleted"), "BIGINT"), [[inserted or 0, updated, deleted]])
+
+
+def _read_by(sql: str) -> tuple[Reference, ...]:
+    """What a statement reads, as far as it is a query that can be read."""
+    try:
+        return references(sql)
+    except (RollviewError, RecursionError):
+        return ()
