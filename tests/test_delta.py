@@ -227,7 +227,8 @@ def test_damage_of_catalog_tables(catalog: Rollview, spark: SparkSession) -> Non
     place = rv.spark.sql(f"DESCRIBE DETAIL {space}.t").collect()[0]["location"]
     sorted(Path(urlsplit(place).path).glob("_delta_log/*.json"))[-1].write_bytes(b"")
     spark.catalog.clearCache()
-    with pytest.raises(Damaged, match=r"The table .*t is damaged\nWhy: its log entry \d+\.json is empty"):
-        rv.refresh("v")
+    for call in (lambda: rv.refresh("v"), lambda: rv.sql("INSERT INTO t VALUES (9)")):
+        with pytest.raises(Damaged, match=r"The table .*t is damaged\nWhy: its log entry \d+\.json is empty"):
+            call()
     rv.drop("v")
     rv.drop("w")

@@ -247,7 +247,8 @@ def _followed(
     assert compiled.state is not None
     kept: list[Kept] = []
     try:
-        changes = _changes(catalog, view, compiled, before, target, kept)
+        with catalog.engine.errors(view.query):  # Spark Connect reads the changes only here
+            changes = _changes(catalog, view, compiled, before, target, kept)
         read = sum(change.rows for change in changes.values())
         growing = {table for table, change in changes.items() if _only_adds(catalog, change)}
         script = compiled.script(changes, growing) if changes else None

@@ -34,7 +34,10 @@ class DeltaStore(DeltaWriting):
                 self.drop(table)
             return NOTHING
         table = self.canonical(statement.table)
-        key = self.key(table) if self.exists(table) else ()
+        there = self.exists(table)
+        if there:
+            self.identity(table)  # raises Damaged if the newest entry of the log is empty: Delta would write over it
+        key = self.key(table) if there else ()
         if key and isinstance(statement, Insert):
             schema = self.schema(table)
             rows = aligned(self.spark.sql(statement.query), schema, table, statement.columns, by_name=statement.by_name)
