@@ -48,6 +48,10 @@ def emptied(table: Path) -> None:
     log_of(table)[-1].write_bytes(b"")
 
 
+def blank(table: Path) -> None:
+    log_of(table)[-1].write_text("\n  \n{}\n")
+
+
 def no_json(table: Path) -> None:
     log_of(table)[-1].write_text("hello\n")
 
@@ -72,7 +76,7 @@ def no_data(table: Path) -> None:
 
 STORES: tuple[Literal["embedded", "delta"], ...] = ("embedded", "delta")
 
-LAST_ENTRY = [truncated, emptied, no_json, no_text, no_object]
+LAST_ENTRY = [truncated, emptied, blank, no_json, no_text, no_object]
 
 
 def small_table(folder: Path) -> Path:
@@ -177,6 +181,17 @@ def test_a_damaged_view_is_listed_and_dropped_and_the_others_are_as_they_were(
     with pytest.raises(ViewNotFound):
         rv.refresh("x")
     assert not list(tmp_path.glob(".dropped-*"))
+
+
+@pytest.mark.parametrize("left", [0, 100])
+def test_a_data_file_that_is_cut_off_is_damage(left: int, tmp_path: Path) -> None:
+    rv = folder_of_views(tmp_path)
+    (file,) = (tmp_path / "u").glob("*.parquet")
+    file.write_bytes(file.read_bytes()[:left])
+    assert f"has {left} bytes and should have" in str(rv.store.damage("u"))
+    with pytest.raises(Damaged, match="The table u is damaged"):
+        rv.store.read("u")
+    assert "The table u is damaged" in ({view.name: view.damage for view in rv.views()}["w"] or "")
 
 
 def test_views_over_a_damaged_table_say_which_and_can_be_dropped(tmp_path: Path) -> None:

@@ -84,11 +84,6 @@ def run_query(
     return sql_over(spark, template, **{slots[name]: frame for name, frame in relations.items()})
 
 
-def is_remote(spark: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect, which analyses a query when its rows are fetched."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
 def declared(spark: SparkSession, columns: str) -> StructType:
     """The schema that a column list declares. Spark reads the list in the active session, so one has to be there."""
     schema = StructType.fromDDL(columns)

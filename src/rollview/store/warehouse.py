@@ -29,8 +29,8 @@ def open_warehouse(folder: str | Path) -> Path:
     try:
         path = Path(os.path.abspath(Path(folder).expanduser()))
         os.lstat(path)
-    except FileNotFoundError:
-        pass
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it is made below, or it is said there why it cannot be
     except (OSError, ValueError, RuntimeError) as error:  # a name that is too long, is no text, or has no user's home
         raise NotAWarehouse(
             f"{str(folder)!r} cannot be a warehouse",

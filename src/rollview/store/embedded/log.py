@@ -46,6 +46,10 @@ def _commit_file(root: Path, version: int) -> Path:
     return root / LOG_FOLDER / f"{version:020}.json"
 
 
+#: No action of a log is written in fewer bytes.
+_LEAST_ACTION = 20
+
+
 class Log:
     """The log of the table in one folder."""
 
@@ -140,10 +144,12 @@ class Log:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def _check_not_empty(self, version: int) -> None:
-        """An empty file is read as a commit that did nothing, but no writer makes one: its commit was lost."""
+        """An entry without an action is read as a commit that did nothing, but no writer makes one: its commit was
+        lost."""
+        entry = _commit_file(self.root, version)
         with contextlib.suppress(OSError):
-            if _commit_file(self.root, version).stat().st_size == 0:
-                raise damaged(self.table, f"its log entry {_commit_file(self.root, version).name} is empty")
+            if entry.stat().st_size < _LEAST_ACTION and not entry.read_bytes().strip(b" \t\r\n{}"):
+                raise damaged(self.table, f"its log entry {entry.name} is empty")
 
     def actions(self, version: int) -> list[Action]:
         """What one commit says. Raises VersionGone and Damaged."""

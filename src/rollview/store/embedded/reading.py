@@ -44,11 +44,20 @@ def check_rows(snapshot: Snapshot, *, newest: bool) -> None:
 
 
 def missing_file(snapshot: Snapshot) -> Damaged | None:
-    """The error for the newest version of a table of which a data file is gone; None if all are there."""
+    """The error for the newest version of a table of which a data file is gone or cut off; None if all are there."""
     for file in snapshot.files:
         elsewhere = re.match(r"\w+:", file.path)  # an address: the table is a clone, and its files are another's
-        if not elsewhere and not os.path.exists(snapshot.path(file)):
+        if elsewhere:
+            continue
+        try:
+            size = os.stat(snapshot.path(file)).st_size
+        except OSError:
             return damaged(snapshot.name, f"its data file {file.path} is missing in {snapshot.root}")
+        if size < file.size:
+            return damaged(
+                snapshot.name,
+                f"its data file {file.path} in {snapshot.root} has {size} bytes and should have {file.size}",
+            )
     return None
 
 

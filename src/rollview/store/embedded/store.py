@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from rollview.engine.protocol import NOTHING, Answer, Kept
-from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared, is_remote, run_query
+from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared, run_query
 from rollview.errors import (
     Conflict,
     NameTaken,
@@ -349,7 +349,7 @@ class EmbeddedStore(EmbeddedTables):
 
     def _run_insert(self, statement: Insert, table: str) -> Answer:
         first = self._snapshot(table)
-        rows = insert_rows(self.spark.sql(statement.query), statement, first.schema, table)
+        rows = insert_rows(self._query(statement.query), statement, first.schema, table)
         if statement.overwrite:
             return _counts(inserted=self.replace(table, rows).rows)
         commit = self._append(first, table, rows, NO_STAMP)
@@ -378,13 +378,18 @@ class EmbeddedStore(EmbeddedTables):
             )
         if verb in ("CREATE", "DROP", "ALTER"):
             self._published.distrust()
+        return self._query(sql)
+
+    def _query(self, sql: str) -> DataFrame:
+        """The rows of a query over tables and views of this folder, as they are now. They are put in for their names:
+        the session may have other views of these names, and Spark Connect looks for names when rows are fetched."""
         refs = _read_by(sql)
         if self.source.made is None:
             self._check_known(refs, sql)
-        if is_remote(self.spark):  # what a name means would be asked when rows are fetched
-            frames = self._published.frames({ref.name for ref in refs})
-            return run_query(self.spark, sql, [ref for ref in refs if ref.name in frames], frames)
-        return self.spark.sql(sql)
+        frames = self._published.frames({ref.name for ref in refs})
+        if not frames:
+            return self.spark.sql(sql)
+        return run_query(self.spark, sql, [ref for ref in refs if ref.name in frames], frames)
 
     def _check_known(self, refs: Sequence[Reference], sql: str) -> None:
         """Raises an error for a name that means nothing. A session that is not made yet has no names of its own."""
