@@ -44,6 +44,18 @@ def test_auto_recomputes_if_one_changed_row_joins_very_many(rv: Rollview) -> Non
     assert rv.verify("followed").ok
 
 
+def test_auto_recomputes_if_the_groups_of_very_many_rows_are_touched(rv: Rollview) -> None:
+    sql = (
+        "SELECT k.name, f.id % 7 AS g, max(f.id) AS m FROM facts f JOIN kinds k ON f.k = k.k GROUP BY k.name, f.id % 7"
+    )
+    rv.create("auto", sql)
+    rv.create("followed", sql, policy="INCREMENTAL")
+    rv.sql("UPDATE kinds SET name = 'z' WHERE k = 1")
+    assert (rv.refresh("auto").strategy, rv.refresh("followed").strategy) == ("full", "group_recompute")
+    assert rv.verify("auto").ok
+    assert rv.verify("followed").ok
+
+
 def test_auto_follows_a_changed_row_that_joins_few(rv: Rollview) -> None:
     rv.create("auto", JOINED)
     rv.sql("UPDATE kinds SET name = 'z' WHERE k = 2; UPDATE facts SET k = 2 WHERE id < 10")

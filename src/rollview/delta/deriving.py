@@ -57,11 +57,13 @@ class NotMaintained(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """A named SELECT of a Δ-script. ``what`` says for people what its rows are."""
+    """A named SELECT of a Δ-script. ``what`` says for people what its rows are. The rows of a ``delta`` may be far more
+    than have changed; its weight may be left out if no later step reads it."""
 
     name: str
     plan: Node
     what: str
+    delta: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class Deriving:
     def touches(self, plan: Node) -> bool:
         return not self.changed.isdisjoint(plan.tables)
 
-    def step(self, label: str, plan: Node, what: str) -> Node:
+    def step(self, label: str, plan: Node, what: str, *, delta: bool = False) -> Node:
         """Names a part of the script: what reads it, reads its rows once computed.
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
@@ -201,7 +203,7 @@ class Deriving:
                 scan = _step_scan(step)
                 pairs = zip(plan.columns, scan.output, strict=True)
                 return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
-        self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what))
+        self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what, delta or WEIGHT.name in plan.names))
         self._shapes.append(shape)
         return _step_scan(self.steps[-1])
 
@@ -213,7 +215,7 @@ class Deriving:
 
     def at_hand(self, delta: Node) -> Node:
         """A delta that several terms read, or that others are restricted by, computed once."""
-        return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read")
+        return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read", delta=True)
 
     def keys(self, delta: Node, values: Sequence[Expr]) -> Keys:
         """The distinct values of some expressions over a delta."""

@@ -17,7 +17,6 @@ from rollview.delta.fan_out import before_consolidation, consolidating, most_row
 from rollview.delta.passes.drop_empty import drop_empty
 from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.passes.small_sides import small_sides
-from rollview.delta.weights import WEIGHT
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.relations import base_rows
@@ -73,7 +72,7 @@ class Running:
             return None
         delta = before_consolidation(plan)
         if delta is not None and self._may_be_large(delta):
-            found = self._kept("delta", delta)
+            found = self._kept("delta", delta, delta=True)
             if not found.rows:
                 return None
             plan = consolidating(plan, _step_scan("delta", delta))
@@ -83,13 +82,13 @@ class Running:
     def _take(self, step: Step) -> None:
         """Computes a step, unless it can have no rows."""
         name, plan = f"{step.name} {STEP}", self._fitted(step.plan)
-        if plan is None or not self._kept(step.name, plan).rows:
+        if plan is None or not self._kept(step.name, plan, delta=step.delta).rows:
             self._empty[name] = step
 
-    def _kept(self, step: str, plan: Node) -> Kept:
+    def _kept(self, step: str, plan: Node, *, delta: bool) -> Kept:
         """The rows of a step, computed once. Raises TooManyRows if it is a delta of too many rows."""
         engine, frame = self.catalog.engine, self._selected(plan)
-        limit = self.most if WEIGHT.name in plan.names else None
+        limit = self.most if delta else None
         done = engine.keep(frame) if limit is None else engine.keep_up_to(frame, limit)
         if done is None:
             raise TooManyRows

@@ -6,6 +6,7 @@ A rule writes the plain, right plan; a pass makes it cheap. Each is its own file
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rollview.delta.deriving import STEP, Step
 from rollview.delta.passes.push_restrictions import push_restrictions
@@ -35,7 +36,7 @@ def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Ste
         plan = step.plan
         for each in passes:
             plan = each(plan)
-        found.append(Step(step.name, plan, step.what))
+        found.append(replace(step, plan=plan))
     return _needed(found) if prune_columns in passes else found
 
 
@@ -49,5 +50,5 @@ def _needed(steps: Sequence[Step]) -> list[Step]:
         for node in plan.walk():
             if isinstance(node, Scan) and node.version == STEP:
                 used.setdefault(node.table, set()).update(node.sources)
-        found.append(Step(step.name, plan, step.what))
+        found.append(replace(step, plan=plan))
     return found[::-1]
