@@ -73,7 +73,7 @@ def _reporting(screen: Screen) -> Iterator[None]:
 
 
 def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool = True) -> Rollview:
-    if must_exist and not warehouse.exists():
+    if must_exist and ":" not in str(warehouse).split("/")[0] and not warehouse.exists():  # connect tells of an address
         raise UserError(
             f"There is no folder {warehouse}",
             todo="name the warehouse with --warehouse, or make one: rollview sql -w FOLDER -e 'CREATE TABLE …'",

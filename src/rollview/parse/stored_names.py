@@ -44,5 +44,6 @@ def damaged(table: str, why: str) -> Damaged:
     return Damaged(
         f"The materialized view {view} is damaged",
         why=why,
-        todo=f"REFRESH MATERIALIZED VIEW {written(view)} FULL recomputes it from its base tables",
+        todo=f"REFRESH MATERIALIZED VIEW {written(view)} FULL recomputes it from its base tables; if its definition "
+        "is lost, too, CREATE OR REPLACE MATERIALIZED VIEW defines it again",
     )
