@@ -91,9 +91,9 @@ def judged(view: shop.ShopView, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_view_follows_the_rounds_on_duckdb(half: int) -> None:
-    """Three rounds at a time; the slow half takes every round by itself."""
+    """Five rounds at a time; the slow half takes every round by itself."""
     views = VIEWS[half::2]
-    found = followed(connect("duckdb:"), views, 3)
+    found = followed(connect("duckdb:"), views, 5)
     for view in views:
         print(view.name)
         judged(view, found[view.name])

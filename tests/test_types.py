@@ -26,7 +26,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_view_is_planned_as_it_will_be_refreshed(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked of the engine for views over VARIANT, asked for every conformance view: it takes them all."""
     monkeypatch.setattr(defining, "_sees_variant", lambda view, state: True)

@@ -86,7 +86,7 @@ def connect(
         return _on_duckdb(warehouse.removeprefix("duckdb:"))
     if warehouse is not None:
         _check_folder(warehouse)
-    if spark is not None and not (hasattr(spark, "sql") and hasattr(spark, "conf")):
+    if spark is not None and not hasattr(spark, "conf"):
         raise UserError(f"spark is a SparkSession, not {_article(spark)}", todo="rollview.connect(spark=spark)")
     if warehouse is None:
         if spark is None:

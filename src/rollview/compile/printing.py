@@ -121,7 +121,7 @@ class _Printer:
         if isinstance(node, RecursiveRef):
             query = _select(node.columns, ref).from_(_table(node.name), copy=False)
             query.set("expressions", [exp.alias_(ref(c.label), c.name, quoted=True) for c in node.columns])
-            return query.subquery(exp.to_identifier(f"s{len(self._known)}_{id(node) % 9973}", quoted=True), copy=False)
+            return query.subquery(exp.to_identifier(f"r_{node.columns[0].name}", quoted=True), copy=False)
         if self._inline and _is_recursive(node):
             alias = exp.to_identifier(f"{node.title.replace(' ', '_')}_{node.columns[0].name}", quoted=True)
             return self.query(node).subquery(alias, copy=False)
