@@ -456,3 +456,4 @@ def test_rows_that_are_fetched_later_are_those_of_the_warehouse_that_was_asked(
         rv.create("v", "SELECT id + 1 AS id FROM t")
     asked = [rv.sql("WITH t2 AS (SELECT id FROM t) SELECT t2.id, V.id AS v FROM t2, v AS V") for rv in (a, b)]
     assert [rows(frame) for frame in asked] == [[(1, 2)], [(100, 101)]]
+    assert rows(a.sql("SELECT count(*) FROM t TABLESAMPLE (100 PERCENT)")) == [(1,)]

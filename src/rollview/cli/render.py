@@ -60,7 +60,7 @@ class Screen:
         self.out.print(table)
 
     def result(self, result: Answer | DataFrame, limit: int) -> None:
-        """What a statement gives: its rows, up to a limit that is said."""
+        """Shows the rows of a statement, up to a limit, and says so if there are more."""
         columns = list(result.columns)
         rows: Sequence[Sequence[Any]]
         if isinstance(result, Answer):

@@ -165,7 +165,7 @@ class Deriving:
         return self._deltas[plan]
 
     def _of_kept(self, plan: Node) -> Node:
-        """The change of rows that are all at hand, before and after."""
+        """The delta of a plan whose rows are materialized, before and after."""
         from rollview.delta.weights import consolidated, together, weighted
 
         difference = together([weighted(self.new(plan), 1), weighted(self.old(plan), -1)], plan.columns)

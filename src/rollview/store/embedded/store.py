@@ -46,6 +46,11 @@ from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 T = TypeVar("T")
 
 _TRIES = 10
+
+#: Words of clauses that stand between a table's name and its alias, where rows cannot be put in for the name:
+#: TABLESAMPLE, VERSION AS OF, TIMESTAMP AS OF.
+_SAYS_MORE = {"tablesample", "of"}
+
 _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE", "VACUUM"}
 
 #: A table with more rows than these is merged into from where it is.
@@ -387,7 +392,7 @@ class EmbeddedStore(EmbeddedTables):
         if self.source.made is None:
             self._check_known(refs, sql)
         frames = self._published.frames({ref.name for ref in refs})
-        if not frames:
+        if not frames or _SAYS_MORE & SqlTokens.of(sql).words():
             return self.spark.sql(sql)
         return run_query(self.spark, sql, [ref for ref in refs if ref.name in frames], frames)
 
