@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from conftest import KINDS, need_delta
+from folder import make_folder, touch
 from rollview import Rollview, UserError, connect
 from rollview.cli.main import app
+from rollview.engine.sessions import LocalSpark
 from rollview.errors import (
     BadName,
     Damaged,
@@ -28,6 +32,7 @@ from rollview.errors import (
     VersionGone,
     ViewNotFound,
 )
+from rollview.store.embedded import EmbeddedStore
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
 from rows import rows
@@ -105,15 +110,100 @@ def test_a_damaged_last_entry_is_named_and_is_no_raw_error(harm: Callable[[Path]
     assert log.snapshot(1).version == 1  # what was before is there
 
 
-def test_an_earlier_entry_that_is_gone_or_empty_is_damage_too(tmp_path: Path) -> None:
+def without_lines(table: Path, number: int) -> None:
+    """Cuts an entry at the end of a line: what is left can be read."""
+    entry = log_of(table)[number]
+    entry.write_text("".join(entry.read_text().splitlines(keepends=True)[:-1]))
+
+
+EARLIER: list[tuple[Callable[[Path], object], str]] = [
+    (no_beginning, r"its log entry 0{20}\.json is missing"),
+    (lambda table: log_of(table)[1].unlink(), r"its log entry 0{19}1\.json is missing"),
+    (lambda table: log_of(table)[1].write_bytes(b""), r"its log entry 0{19}1\.json is empty"),
+    (lambda table: log_of(table)[1].write_text("{"), r"its log entry 0{19}1\.json "),
+    (lambda table: without_lines(table, 1), r"its log entry 0{19}1\.json has \d+ bytes, and had \d+ when"),
+    (lambda table: without_lines(table, 2), r"its log entry 0{19}2\.json has \d+ bytes, and had \d+ when"),
+]
+
+
+@pytest.mark.parametrize(("harm", "said"), EARLIER)
+def test_any_entry_that_is_lost_or_cut_after_it_was_read_is_damage(
+    harm: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
     log = Log(small_table(tmp_path / "t"))
-    no_beginning(log.root)
-    with pytest.raises(Damaged, match="its log cannot be read"):
-        log.snapshot()
-    log = Log(small_table(tmp_path / "u"))
-    log_of(log.root)[1].write_bytes(b"")
-    with pytest.raises(Damaged, match=r"0{19}1\.json is empty"):
-        log.snapshot()
+    log.check()
+    assert log.snapshot().version == 2
+    whole = {entry: entry.read_bytes() for entry in log_of(log.root)}
+    harm(log.root)
+    reading: list[Callable[[], object]] = [log.snapshot, log.check]
+    if "when" not in said:
+        reading.append(lambda: Log(log.root).snapshot())
+    for read in reading:
+        with pytest.raises(Damaged, match=rf"The table t is damaged\nWhy: {said}(.|\n)*bring the file back") as caught:
+            read()
+        assert "kernel" not in str(caught.value).lower()
+    for entry, text in whole.items():
+        entry.write_bytes(text)
+    log.check()
+    assert log.snapshot().version == 2
+
+
+def test_another_table_of_the_same_name_with_shorter_entries_is_whole(tmp_path: Path) -> None:
+    log = Log(small_table(tmp_path / "t"))
+    assert log.snapshot().version == 2
+    shutil.rmtree(log.root)
+    for _ in range(2):
+        write_deltalake(str(log.root), pa.table({"i": pa.array([None], pa.int8())}), mode="append")
+    log.check()
+    assert log.snapshot().version == 1
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_an_entry_of_rollview_tells_a_new_session_that_it_was_cut(number: int, tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    store = EmbeddedStore(LocalSpark(), tmp_path)
+    touch(store, "raw")
+    touch(store, "raw")
+    without_lines(tmp_path / "raw", number)
+    log = Log(tmp_path / "raw")
+    for read in (log.snapshot, log.check, lambda: log.actions(number), lambda: log.info(number)):
+        with pytest.raises(Damaged, match=rf"log entry 0{{19}}{number}\.json has \d actions and should have \d"):
+            read()
+
+
+def test_an_unreadable_checkpoint_is_named(tmp_path: Path) -> None:
+    log = Log(small_table(tmp_path / "t"))
+    DeltaTable(log.root.as_uri()).create_checkpoint()
+    assert log.snapshot().version == 2
+    (checkpoint,) = (log.root / "_delta_log").glob("*.checkpoint.parquet")
+    for text in (b"", b"hello"):
+        checkpoint.write_bytes(text)
+        with pytest.raises(Damaged, match=r"Why: the checkpoint 0{19}2\.checkpoint\.parquet of its log cannot be read"):
+            log.snapshot()
+
+
+def test_a_table_that_was_read_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "t"
+    for number in range(25):
+        write_deltalake(str(root), pa.table({"id": [number]}), mode="append")
+        if number == 20:
+            DeltaTable(str(root)).create_checkpoint()
+    log = Log(root)
+    log.check()
+    newest = log.snapshot()
+    looks: list[str] = []
+    scandir = os.scandir
+
+    def look(path: Path, *_: object, **__: object) -> Any:
+        looks.append(str(path))
+        return scandir(path)
+
+    for name in ("os.scandir", "pathlib.Path.read_bytes", "pathlib.Path.read_text"):
+        monkeypatch.setattr(name, look)
+    assert log.snapshot() is newest
+    assert looks == [str(root / "_delta_log")]
+    log.check()
+    assert looks == [str(root / "_delta_log")] * 2
 
 
 def test_a_line_separator_inside_a_text_does_not_end_an_action(tmp_path: Path) -> None:

@@ -18,21 +18,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql.types import StructType
 
 from rollview.errors import Damaged, VersionGone
 from rollview.parse.stored_names import damaged
+from rollview.store.embedded.entries import ACTIONS, ENGINE, Entries, Listing, Mark, entry_name, too_few
 from rollview.store.embedded.snapshot import Action, DataFile, Snapshot, delete_files, now
 from rollview.store.protocol import Commit, Stamp, metadata_of
 from rollview.store.warehouse import LOG_FOLDER, storage_errors, table_of
 
 if sys.platform != "win32":
     import fcntl
-
-
-ENGINE = "rollview"
 
 
 _CHECKPOINT_EVERY = 10
@@ -43,11 +43,7 @@ class Overtaken(Exception):
 
 
 def _commit_file(root: Path, version: int) -> Path:
-    return root / LOG_FOLDER / f"{version:020}.json"
-
-
-#: No action of a log is written in fewer bytes.
-_LEAST_ACTION = 20
+    return root / LOG_FOLDER / entry_name(version)
 
 
 class Log:
@@ -55,8 +51,9 @@ class Log:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._cache: dict[int, tuple[tuple[int, int, int], Snapshot]] = {}
-        self._checked: tuple[int, tuple[int, int, int]] | None = None
+        self._cache: dict[int, tuple[tuple[Mark | None, ...], Snapshot]] = {}
+        self._entries = Entries()
+        self._readable: dict[int, Mark | None] = {}
         self._held = threading.local()
 
     @property
@@ -72,84 +69,79 @@ class Log:
 
     def latest(self) -> int | None:
         """The newest version, read off the names of the commit files."""
-        return max(self._numbers(".json"), default=None)
+        return self._listed().newest
 
     def oldest(self) -> int:
         """The oldest version whose commit is still in the log."""
-        return min(self._numbers(".json"))
+        return min(self._listed().commits)
 
-    def _numbers(self, ending: str) -> list[int]:
-        """The versions of which the log has a file with this ending: commits, or checkpoints."""
+    def _listed(self) -> Listing:
         try:
-            with os.scandir(self.root / LOG_FOLDER) as entries:
-                names = [e.name for e in entries if e.name[:20].isdigit()]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+            return Listing.of(self.root)
         except OSError as error:
             raise damaged(self.table, f"its log cannot be read: {error.strerror or error}") from error
-        if ending == ".json":
-            return [int(name[:20]) for name in names if name[20:] == ending]
-        return [int(name[:20]) for name in names if name[20:].startswith(ending)]
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """A version of the table, the newest if none is given. Raises VersionGone and Damaged."""
-        newest = self.latest()
+        listing = self._listed()
+        newest = listing.newest
         if newest is None:
             raise FileNotFoundError(self.root)
         wanted = newest if version is None else version
-        mark = self._mark(wanted)
-        if mark is not None and wanted in self._cache and self._cache[wanted][0] == mark:
-            return self._cache[wanted][1]
         if wanted > newest or wanted < 0:
             raise VersionGone(f"{self.table} has no version {wanted}", why=f"its newest version is {newest}")
-        for commit in self._replayed(wanted):
-            self._check_not_empty(commit)
+        marks = listing.marks(wanted)
+        if wanted in self._cache and self._cache[wanted][0] == marks:
+            return self._cache[wanted][1]
+        self._check_whole(listing, wanted, marks)
         try:
             table = DeltaTable(self.root.as_uri(), version=wanted)
         except (DeltaError, OSError) as error:
-            for commit in self._replayed(wanted):
+            self._check_checkpoint(listing, wanted)
+            for commit in listing.replayed(wanted):
                 self.actions(commit)  # says which file it is
-            why = str(error).split("\n")[0][:200]
             if wanted < newest:
-                raise gone(self.table, wanted, why) from error
-            raise damaged(self.table, f"its log cannot be read: {why}") from error
+                raise gone(self.table, wanted, _unreadable(error)) from error
+            raise damaged(self.table, _unreadable(error)) from error
         snapshot = Snapshot(self.root, wanted, table)
-        if mark is not None:
-            while len(self._cache) >= 8:
-                self._cache.pop(next(iter(self._cache)))
-            self._cache[wanted] = (mark, snapshot)
+        while len(self._cache) >= 8:
+            self._cache.pop(next(iter(self._cache)))
+        self._cache[wanted] = (marks, snapshot)
         return snapshot
 
     def check(self) -> None:
         """Raises Damaged if an entry of the log that the newest version is replayed from cannot be read."""
-        newest = self.latest()
-        mark = None if newest is None else self._mark(newest)
-        if newest is None or mark is None or self._checked == (newest, mark):
+        listing = self._listed()
+        newest = listing.newest
+        if newest is None:
             return
-        for commit in self._replayed(newest):
-            self.actions(commit)
-        self._checked = newest, mark
+        marks = listing.marks(newest)
+        self._check_whole(listing, newest, marks)
+        for commit, mark in zip(listing.replayed(newest), marks, strict=False):  # those of a checkpoint come last
+            if self._readable.get(commit) != mark:
+                self.actions(commit)
+                self._readable[commit] = mark
 
-    def _replayed(self, version: int) -> list[int]:
-        """The commits that a snapshot is replayed from, those after the newest checkpoint before it."""
-        since = max((v for v in self._numbers(".checkpoint") if v <= version), default=-1)
-        return sorted(v for v in self._numbers(".json") if since < v <= version)
+    def _check_whole(self, listing: Listing, version: int, marks: Sequence[Mark | None]) -> None:
+        """Raises an error if a commit that a version is replayed from is missing, empty or cut off."""
+        for commit, mark in zip(listing.replayed(version), marks, strict=False):
+            entry = listing.commits.get(commit)
+            if entry is None and version != listing.newest:
+                raise gone(self.table, version, f"the log entry {entry_name(commit)} is no longer there")
+            trouble = "is missing" if entry is None else self._entries.cut(commit, entry, mark)
+            if trouble and not self.root.exists():  # the table has just been dropped
+                raise FileNotFoundError(self.root)
+            if trouble:
+                raise damaged(self.table, f"its log entry {entry_name(commit)} {trouble}")
 
-    def _mark(self, version: int) -> tuple[int, int, int] | None:
-        """What tells a commit file from another one of the same name."""
-        try:
-            stat = os.stat(_commit_file(self.root, version))
-        except FileNotFoundError:
-            return None
-        return stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-    def _check_not_empty(self, version: int) -> None:
-        """An entry without an action is read as a commit that did nothing, but no writer makes one: its commit was
-        lost."""
-        entry = _commit_file(self.root, version)
-        with contextlib.suppress(OSError):
-            if entry.stat().st_size < _LEAST_ACTION and not entry.read_bytes().strip(b" \t\r\n{}"):
-                raise damaged(self.table, f"its log entry {entry.name} is empty")
+    def _check_checkpoint(self, listing: Listing, version: int) -> None:
+        """Raises an error if the checkpoint that a version is replayed from cannot be read."""
+        for part in listing.checkpoints.get(listing.checkpoint(version), ()):
+            try:
+                if part.name.endswith(".parquet"):
+                    pq.read_metadata(part.path)
+            except (pa.ArrowException, OSError) as error:
+                raise damaged(self.table, f"the checkpoint {part.name} of its log cannot be read") from error
 
     def actions(self, version: int) -> list[Action]:
         """What one commit says. Raises VersionGone and Damaged."""
@@ -179,17 +171,17 @@ class Log:
                 if not said or not all(isinstance(body, dict) for body in said.values()):
                     return found, f"has no action in line {number}"
                 found.append(said)
-        return found, "" if found else "is empty"
+        return found, too_few(found[0], len(found)) if found else "is empty"
 
     def told_properties(self) -> Iterator[Mapping[str, str]]:
         """The properties that the table has had, newest first, as far as its log can be read."""
-        commits = sorted(self._numbers(".json"), reverse=True)
-        for version in commits:
+        listing = self._listed()
+        for version in sorted(listing.commits, reverse=True):
             with contextlib.suppress(VersionGone):
                 for action in reversed(self._lines(version)[0]):
                     if isinstance(found := action.get("metaData", {}).get("configuration"), dict):
                         yield found
-        for version in sorted(self._numbers(".checkpoint"), reverse=True):
+        for version in sorted(listing.checkpoints, reverse=True):
             with contextlib.suppress(DeltaError, OSError):
                 yield DeltaTable(self.root.as_uri(), version=version).metadata().configuration
 
@@ -288,6 +280,7 @@ class Log:
         lines: list[Action] = [{"commitInfo": info}, *actions]
         if stamp.application is not None:
             lines.append({"txn": {"appId": stamp.application, "version": stamp.sequence, "lastUpdated": moment}})
+        info["operationMetrics"][ACTIONS] = str(len(lines))
         with storage_errors(f"{self.table} cannot be written"):
             self._write(version, lines, moment)
         if version > 0 and version % _CHECKPOINT_EVERY == 0:
@@ -317,6 +310,14 @@ class Log:
         """A checkpoint only shortens later replays: the commit stands without it."""
         with contextlib.suppress(DeltaError, OSError):
             DeltaTable(self.root.as_uri()).create_checkpoint()
+
+
+def _unreadable(error: Exception) -> str:
+    """Why a log cannot be replayed although its files can be read."""
+    said = str(error).split("\n")[0]
+    if "metadata" in said and "found in delta log" in said:
+        return "no entry of its log says what columns it has: the entry that did is missing or was cut off"
+    return f"its log cannot be read: {said[:200]}"
 
 
 def gone(table: str, version: int, why: str) -> VersionGone:

@@ -1,0 +1,118 @@
+"""The entries of a log: which files a version is replayed from, and whether they are as they were written.
+
+A reader that meets a shorter entry takes it for a smaller commit, and no error tells. Three things do: an entry without
+an action was lost as a whole; an entry that rollview wrote says how many actions it has; and an entry is never written
+again, so one that has become shorter since it was read was cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rollview.store.warehouse import LOG_FOLDER
+
+#: Who writes entries that say how many actions they have, and where they say it.
+ENGINE, ACTIONS = "rollview", "numActions"
+
+#: What tells a file from another one of the same name, and from what it was before.
+Mark = tuple[int, int, int]
+
+#: So many bytes of an entry are kept, to tell an entry that was cut from one of another table of the same name.
+_BEGINNING = 4096
+
+
+def entry_name(version: int) -> str:
+    return f"{version:020}.json"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One look at a log's folder: the commits and the checkpoints, by their versions."""
+
+    commits: Mapping[int, os.DirEntry[str]]
+    checkpoints: Mapping[int, tuple[os.DirEntry[str], ...]]
+
+    @staticmethod
+    def of(root: Path) -> Listing:
+        """The listing of a table's log; there is nothing in it if there is no log. Raises OSError."""
+        commits: dict[int, os.DirEntry[str]] = {}
+        checkpoints: dict[int, tuple[os.DirEntry[str], ...]] = {}
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(root / LOG_FOLDER) as entries:
+            for entry in entries:
+                digits, ending = entry.name[:20], entry.name[20:]
+                if not digits.isdigit():
+                    continue
+                if ending == ".json":
+                    commits[int(digits)] = entry
+                elif ending.startswith(".checkpoint"):
+                    checkpoints[int(digits)] = (*checkpoints.get(int(digits), ()), entry)
+        return Listing(commits, checkpoints)
+
+    @property
+    def newest(self) -> int | None:
+        return max(self.commits, default=None)
+
+    def checkpoint(self, version: int) -> int:
+        """The newest checkpoint that a version can be replayed from; -1 if there is none."""
+        return max((v for v in self.checkpoints if v <= version), default=-1)
+
+    def replayed(self, version: int) -> range:
+        """The commits that a version is replayed from: those after the checkpoint."""
+        return range(self.checkpoint(version) + 1, version + 1)
+
+    def marks(self, version: int) -> tuple[Mark | None, ...]:
+        """The marks of the files that a version is replayed from; None for one that is not there."""
+        files = [self.commits.get(v) for v in self.replayed(version)]
+        parts = sorted(self.checkpoints.get(self.checkpoint(version), ()), key=lambda part: part.name)
+        return tuple(_mark(file) for file in [*files, *parts])
+
+
+def _mark(file: os.DirEntry[str] | None) -> Mark | None:
+    with contextlib.suppress(FileNotFoundError):
+        if file is not None:
+            stat = file.stat()
+            return stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return None
+
+
+class Entries:
+    """What is remembered of a log's entries: those that were whole when they were read need not be read again."""
+
+    def __init__(self) -> None:
+        self._whole: dict[int, tuple[Mark | None, int, bytes]] = {}
+
+    def cut(self, version: int, entry: os.DirEntry[str], mark: Mark | None) -> str:
+        """What of an entry is not as it was written; nothing if all is there, as far as this tells."""
+        was, size, beginning = self._whole.get(version, (None, 0, b""))
+        if mark is not None and was == mark:
+            return ""
+        try:
+            text = Path(entry.path).read_bytes()
+        except OSError as error:
+            return f"cannot be read: {error.strerror or error}"
+        if not text.strip(b" \t\r\n{}"):
+            return "is empty"
+        if len(text) < size and beginning.startswith(text[:_BEGINNING]):
+            return f"has {len(text)} bytes, and had {size} when it was read before"
+        lines = [line for line in text.split(b"\n") if line.strip()]
+        with contextlib.suppress(ValueError):  # what a line means is for who replays the log to say
+            if trouble := too_few(json.loads(lines[0]), len(lines)):
+                return trouble
+        self._whole[version] = mark, len(text), text[:_BEGINNING]
+        return ""
+
+
+def too_few(first: Any, number: int) -> str:
+    """What is wrong with an entry of so many actions, if its first one tells that there were others."""
+    info = first.get("commitInfo") if isinstance(first, dict) else None
+    if not isinstance(info, dict) or info.get("engineInfo") != ENGINE:
+        return ""
+    told = info.get("operationMetrics")
+    wanted = told.get(ACTIONS) if isinstance(told, dict) else None
+    return f"has {number} actions and should have {wanted}" if wanted not in (None, str(number)) else ""
