@@ -301,6 +301,23 @@ def test_views_over_a_damaged_table_say_which_and_can_be_dropped(tmp_path: Path)
     assert rv.tables() == ["u"]
 
 
+def test_a_view_is_not_behind_because_rows_that_it_shows_are_lost_below_it(tmp_path: Path) -> None:
+    """Its own refresh says that nothing has changed, and that is true: the view shows the newest version."""
+    rv = folder_of_views(tmp_path)
+    no_data(tmp_path / "t")
+    assert [(rv.refresh(name).strategy, rv.refresh(name).stale) for name in ("v", "x")] == [("no_op", ())] * 2
+    found = {view.name: view for view in rv.views()}
+    assert (found["v"].fresh, found["x"].fresh, found["x"].stale) == (False, True, ())  # v is listed as damaged
+    assert "its data file" in (found["v"].damage or "")
+    truncated(tmp_path / "t")
+    result = rv.refresh("x")
+    assert (result.strategy, result.stale) == ("no_op", ("v",))
+    assert "upstream, v cannot be refreshed (The table t is damaged: its log entry" in result.explanation
+    assert "v cannot be refreshed (The table t is damaged: its log entry" in rv.explain("x")
+    shown = CliRunner().invoke(app, ["status", "-w", str(tmp_path)])
+    assert "v cannot be refreshed" in " ".join(shown.stdout.split())
+
+
 def test_a_damaged_view_that_reads_another_still_keeps_it(tmp_path: Path) -> None:
     rv = folder_of_views(tmp_path)
     truncated(tmp_path / "__rollview__x")
@@ -334,6 +351,40 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
         assert rv.verify("v").ok
         rv.sql("INSERT INTO t SELECT max(id) + 1, 'a' FROM t")
         assert rv.refresh("v").strategy == "aggregate_merge"
+
+
+def test_verify_reports_each_view_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (id INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1), (2)")
+    for name in ("a", "b", "c"):
+        rv.create(name, "SELECT id FROM t")
+    rv.store.db.execute("UPDATE rv_meta.tables SET properties = '{}' WHERE name = '__rollview__a'")  # type: ignore[attr-defined]
+    rv.store._forget()  # type: ignore[attr-defined]
+    found = {each.view: each for each in rv.verify_all()}
+    assert {name: (each.ok, each.error is None) for name, each in found.items()} == {
+        "a": (False, False), "b": (True, True), "c": (True, True),
+    }  # fmt: skip
+    assert isinstance(found["a"].error, Damaged)
+    assert [each.view for each in rv.verify_all(["c", "b", "c"])] == ["c", "b"]
+    with pytest.raises(ViewNotFound):
+        rv.verify_all(["b", "none"])
+    with pytest.raises(Damaged):
+        rv.verify("a")
+    monkeypatch.setattr("rollview.cli.main.connect", lambda *_, **__: rv)
+    shown = CliRunner().invoke(app, ["verify", "-w", str(tmp_path)])
+    assert shown.exit_code == 1
+    verdicts = [line.split() for line in shown.stdout.splitlines()]
+    assert [row for row in verdicts if row and row[0] in "abc"] == [
+        ["a", "failed"], ["b", "equal", "0", "0"], ["c", "equal", "0", "0"],
+    ]  # fmt: skip
+    assert "error: a: The materialized view a is damaged" in shown.stderr
+    told = json.loads(CliRunner().invoke(app, ["verify", "--json", "-w", str(tmp_path)]).stdout)
+    assert [(each["view"], each["ok"], each.get("error")) for each in told] == [
+        ("a", False, "damaged"), ("b", True, None), ("c", True, None),
+    ]  # fmt: skip
+    rv.store.db.execute("DELETE FROM rv_data.__rollview__b")  # type: ignore[attr-defined]
+    assert CliRunner().invoke(app, ["verify", "-w", str(tmp_path)]).exit_code == 3
+    assert CliRunner().invoke(app, ["verify", "a", "-w", str(tmp_path)]).exit_code == 1
 
 
 # what the file system or the caller does wrong

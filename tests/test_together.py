@@ -295,3 +295,23 @@ def test_after_a_failed_refresh_nothing_downstream_is_fresh(medal: Rollview) -> 
     assert (gold.strategy, gold.stale) == ("no_op", ("silver",))
     shown = dict(medal.sql("SHOW MATERIALIZED VIEWS").project("name, fresh").fetchall())  # type: ignore[operator]
     assert shown == {"silver": False, "gold": False, "platinum": False, "other": True}
+
+
+def test_a_view_over_views_that_cannot_be_refreshed_says_so(session: Rollview) -> None:
+    rv = session
+    rv.create("silver", "SELECT id, g, n FROM t WHERE n > 1")
+    rv.create("gold", "SELECT g, sum(n) AS s FROM silver GROUP BY g")
+    rv.create("platinum", "SELECT count(*) AS n FROM gold")
+    rv.sql("DROP TABLE t")
+    said = "upstream, silver cannot be refreshed (t, which it reads, is gone)"
+    assert said in rv.explain("gold").splitlines()[-1]
+    assert rv.explain("gold").splitlines()[-1].endswith("is gone)")
+    last = "upstream, gold is behind the base tables; silver cannot be refreshed (t, which it reads, is gone)"
+    assert rv.explain("platinum").splitlines()[-1].strip() == last
+    result = rv.refresh("gold")
+    assert (result.strategy, result.stale, list(result.stuck)) == ("no_op", ("silver",), ["silver"])
+    assert result.explanation == f"nothing has changed since the last refresh; {said}"
+    assert {view.name: (view.fresh, list(view.stuck)) for view in rv.views()} == {
+        "silver": (False, []), "gold": (False, ["silver"]), "platinum": (False, ["silver"]),
+    }  # fmt: skip
+    assert list(rv.create("late", "SELECT count(*) AS n FROM gold").stuck) == ["silver"]

@@ -56,7 +56,7 @@ from rollview.refresh.relations import rows_of
 from rollview.refresh.results import Outcome, RefreshResult, Verification, ViewStatus
 from rollview.refresh.running import drop_view, refresh_view, status_of
 from rollview.refresh.together import refresh_all, refresh_upstream
-from rollview.refresh.verify import verify_view
+from rollview.refresh.verify import verify_all, verify_view
 from rollview.refresh.views import Catalog
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
@@ -384,6 +384,11 @@ class Rollview:
     def verify(self, name: str) -> Verification:
         """Compares a view with its query run from scratch over the versions that the view reflects."""
         return verify_view(self.catalog, self._name(name))
+
+    def verify_all(self, names: Iterable[str] | None = None) -> list[Verification]:
+        """Verifies every view, or those that are named. No view's failure is raised: a view that cannot be compared has
+        an ``error``, and is not ``ok``."""
+        return verify_all(self.catalog, None if names is None else self.existing(names))
 
     def explain(self, name: str) -> str:
         """What a view is, what it reads, and what its next refresh would do."""

@@ -82,10 +82,6 @@ def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool
         return connect(warehouse, store=store.value)
 
 
-def _names(rv: Rollview, views: list[str] | None) -> list[str]:
-    return views or rv.catalog.names()
-
-
 @app.command()
 def sql(
     warehouse: Warehouse = DEFAULT,
@@ -238,7 +234,7 @@ def _freshness(view: ViewStatus) -> str:
         return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
     parts = [f"{table} gone or made anew" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
     return "stale: " + "; ".join(
-        [*([", ".join(parts)] if parts else []), *([are_behind(view.stale)] if view.stale else [])]
+        [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
     )
 
 
@@ -263,32 +259,51 @@ def explain(
 def verify(
     views: Views = None, warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedded, as_json: Json = False
 ) -> None:
-    """Compare views with their queries run from scratch; exit code 3 if one differs."""
+    """Compare views with their queries run from scratch; exit code 3 if one differs, 1 if one cannot be compared."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         rv = _open(screen, warehouse, store)
         found = []
-        for name in _names(rv, views):
+        for name in rv.existing(views) if views else rv.catalog.names():
             with screen.busy(f"verifying {name}"):
-                found.append(rv.verify(name))
-        if as_json:
-            screen.emit([dataclasses.asdict(result) | {"ok": result.ok} for result in found])
-        else:
-            screen.table(
-                ["view", "verdict", "missing", "extra"],
-                [[r.view, _verdict(r), r.missing, r.extra] for r in found],
-            )
-            for result in found:
-                for choice in result.choices:
-                    screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
-                for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
-                    if rows:
-                        screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
-        if not all(result.ok for result in found):
+                found += [rv.verify(name)] if views and len(views) == 1 else rv.verify_all([name])
+        _show_verified(screen, found)
+        if any(result.error is None and not result.ok for result in found):
             raise typer.Exit(DIFFERENT)
+        if not all(found):
+            raise typer.Exit(MISTAKE)
+
+
+def _verified_document(result: Verification) -> dict[str, Any]:
+    """A verification as JSON: what differs, or the error."""
+    if result.error is not None:
+        return {"view": result.view, "ok": False, **error_document(result.error)}
+    told = dataclasses.asdict(result) | {"ok": result.ok}
+    del told["error"]
+    return told
+
+
+def _show_verified(screen: Screen, found: list[Verification]) -> None:
+    if screen.as_json:
+        screen.emit([_verified_document(result) for result in found])
+        return
+    screen.table(
+        ["view", "verdict", "missing", "extra"],
+        [[r.view, _verdict(r), *([r.missing, r.extra] if r.error is None else ["", ""])] for r in found],
+    )
+    for result in found:
+        for choice in result.choices:
+            screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
+        for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
+            if rows:
+                screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
+        if result.error is not None:
+            screen.error(result.error, result.view)
 
 
 def _verdict(result: Verification) -> str:
+    if result.error is not None:
+        return FAILED
     if not result.ok:
         return "DIFFERENT"
     return "equal, ties decided by the key" if result.choices else "equal"

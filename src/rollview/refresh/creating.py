@@ -83,6 +83,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     if was is not None:
         drop_helpers(catalog, was.helpers)
     publish(catalog, view)
+    freshness = Freshness(catalog)
+    stale = freshness.stale(view)
     return RefreshResult(
         name,
         FULL,
@@ -92,7 +94,8 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         size(catalog, vector),
         commit.rows or 0,
         since(begin),
-        Freshness(catalog).stale(view),
+        stale,
+        stuck=freshness.stuck(stale),
     )
 
 

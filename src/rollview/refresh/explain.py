@@ -59,7 +59,8 @@ def explain_view(catalog: Catalog, name: str) -> str:
     else:
         lines.append(f"    {_next(catalog, view)}")
     if now.stale:
-        lines.append(f"    {are_behind(now.stale)}: refresh with upstream views, or all views")
+        advice = "" if now.stuck else ": refresh with upstream views, or all views"
+        lines.append(f"    {are_behind(now.stale, now.stuck)}{advice}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ it reads is fresh.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rollview.errors import Damaged, RollviewError, TableNotFound
 from rollview.refresh.views import Catalog, View
@@ -22,6 +22,7 @@ class Freshness:
         self._fixed = {} if fixed is None else fixed
         self._known: dict[str, bool] = {}
         self._damages: dict[str, Damaged | None] = {}
+        self._lost: dict[str, str | None] = {}
 
     def behind(self, view: View, vector: Mapping[str, Identity]) -> dict[str, int | None]:
         """The tables of a view that have moved on since the vector, and by how many commits; None if the table is gone
@@ -82,17 +83,47 @@ class Freshness:
             waiting += below
         return tuple(sorted(found))
 
+    def stuck(self, views: Sequence[str]) -> dict[str, str]:
+        """Those of some views that no refresh can bring to the newest versions of the tables that they read, and why:
+        a table is gone, or its log cannot be read."""
+        found = {name: self._why_stuck(name) for name in views}
+        return {name: why for name, why in found.items() if why is not None}
+
+    def _why_stuck(self, name: str) -> str | None:
+        try:
+            view = self._catalog.get(name)
+            self._catalog.reflected(view)
+        except Damaged as error:
+            return f"it is damaged: {error.why}"
+        except RollviewError as error:
+            return error.what
+        return next((why for table in view.tables if (why := self._why_lost(table)) is not None), None)
+
+    def _why_lost(self, table: str) -> str | None:
+        """Why the newest version of a table is not known; None if it is."""
+        if table not in self._lost:
+            self._lost[table] = None
+            try:
+                if table not in self._fixed:
+                    self._catalog.identity(table)
+            except TableNotFound:
+                self._lost[table] = f"{table}, which it reads, is gone"
+            except Damaged as error:
+                self._lost[table] = f"{error.what}: {error.why}"
+        return self._lost[table]
+
     def fresh(self, name: str) -> bool:
-        """Whether a view shows the newest versions of the base tables; a view that cannot be read does not."""
+        """Whether a view is known to show the newest versions of the base tables. If a data file of one of them is lost
+        since, it still does."""
         if name not in self._known:
             self._known[name] = False  # a view that reads itself, which none should, is not fresh
             try:
                 view = self._catalog.get(name)
                 vector = self._catalog.reflected(view).vector
                 behind = self.behind(view, vector) or self.unversioned(view, vector)
+                known = not behind and all(self._why_lost(table) is None for table in view.tables)
                 upstream = [table for table in view.tables if self._catalog.has(table)]
-                whole = not behind and self.damage(view) is None
-                self._known[name] = whole and all(self.fresh(table) for table in upstream)
+                self._known[name] = known and all(self.fresh(table) for table in upstream)
             except RollviewError:
                 pass
         return self._known[name]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -52,8 +52,9 @@ REASONS = {
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """What a refresh did. ``stale`` names the views upstream, at any level, that were behind the base tables: then the
-    view is, too, although it shows what they show."""
+    """What a refresh did. ``stale`` names the views upstream, at any level, that were not known to show the newest base
+    tables: then the view does not either, although it shows what they show. ``stuck`` says of some of these why no
+    refresh can bring them there: a table is gone, or cannot be read."""
 
     view: str
     strategy: str
@@ -65,6 +66,7 @@ class RefreshResult:
     seconds: float
     stale: tuple[str, ...] = ()
     part: str = ""
+    stuck: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def explanation(self) -> str:
@@ -72,13 +74,16 @@ class RefreshResult:
         told = REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
         if self.part:
             told = f"{told}: {self.part}"
-        return f"{told}; {are_behind(self.stale)}" if self.stale else told
+        return f"{told}; {are_behind(self.stale, self.stuck)}" if self.stale else told
 
 
-def are_behind(stale: Sequence[str]) -> str:
-    """What it means that views upstream are behind, as a sentence."""
-    names = ", ".join(stale)
-    return f"upstream, {names} {'is' if len(stale) == 1 else 'are'} behind the base tables"
+def are_behind(stale: Sequence[str], stuck: Mapping[str, str]) -> str:
+    """What it means that views upstream are behind, or cannot be refreshed, as a sentence."""
+    behind = [name for name in stale if name not in stuck]
+    one = "is" if len(behind) == 1 else "are"
+    parts = [f"{', '.join(behind)} {one} behind the base tables"] if behind else []
+    parts += [f"{name} cannot be refreshed ({why})" for name, why in stuck.items()]
+    return f"upstream, {'; '.join(parts)}"
 
 
 def since(begin: float) -> float:
@@ -153,6 +158,10 @@ class Outcome:
         return self.refreshed().stale
 
     @property
+    def stuck(self) -> Mapping[str, str]:
+        return self.refreshed().stuck
+
+    @property
     def explanation(self) -> str:
         """What was done, what went wrong, or why nothing was tried, as a sentence."""
         if self.result is not None:
@@ -164,7 +173,8 @@ class Outcome:
 class Verification:
     """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
     those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
-    view is compared with the query whose choices are made as the view makes them."""
+    view is compared with the query whose choices are made as the view makes them. If several views are verified, there
+    may be an ``error`` instead: the view could not be compared."""
 
     view: str
     missing: int
@@ -172,10 +182,11 @@ class Verification:
     missing_sample: tuple[dict[str, Any], ...] = ()
     extra_sample: tuple[dict[str, Any], ...] = ()
     choices: tuple[str, ...] = ()
+    error: RollviewError | None = None
 
     @property
     def ok(self) -> bool:
-        return self.missing == 0 and self.extra == 0
+        return self.missing == 0 and self.extra == 0 and self.error is None
 
     def __bool__(self) -> bool:
         return self.ok
@@ -185,9 +196,10 @@ class Verification:
 class ViewStatus:
     """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
     None means that the table is gone or was made anew. ``stale`` names the views upstream, at any level, that are
-    themselves behind. ``unversioned`` are the base tables that have no versions: nobody knows whether they have
-    changed, and the view does not count as fresh. ``damage`` says what cannot be read, of the view or of a table below
-    it; of a damaged view, only what could still be read is known."""
+    themselves behind, and ``stuck`` says of some of these why they cannot be refreshed. ``unversioned`` are the base
+    tables that have no versions: nobody knows whether they have changed, and the view does not count as fresh.
+    ``damage`` says what cannot be read, of the view or of a table below it; of a damaged view, only what could still
+    be read is known."""
 
     name: str
     policy: str | None
@@ -199,6 +211,7 @@ class ViewStatus:
     stale: tuple[str, ...] = ()
     unversioned: tuple[str, ...] = ()
     damage: str | None = None
+    stuck: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fresh(self) -> bool:

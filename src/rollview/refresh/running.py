@@ -80,7 +80,8 @@ def refresh_view(
         if before.vector == target and not full and not lost and not _may_differ(view, target):
             versions = view.shown(before.vector)
             stale = freshness.stale(view)
-            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin), stale)
+            stuck = freshness.stuck(stale)
+            return RefreshResult(name, NO_OP, None, versions, versions, 0, 0, since(begin), stale, stuck=stuck)
         with catalog.engine.settings(view.settings):
             done = _refreshed(catalog, view, before, target, full, lost)
         if done is not None:
@@ -91,7 +92,8 @@ def refresh_view(
             stale = freshness.stale(view)
             part = not_understood(view) if reason == "not_compiled" else None
             what = part.what if part else ""
-            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale, what)
+            stuck = freshness.stuck(stale)
+            return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale, what, stuck)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
         todo="try again",
@@ -368,6 +370,7 @@ def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> 
     vector cannot be read."""
     freshness = freshness or Freshness(catalog)
     reflected = catalog.reflected(view)
+    stale = freshness.stale(view)
     return ViewStatus(
         view.name,
         view.policy.value,
@@ -376,7 +379,8 @@ def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> 
         reflected.time,
         reflected.strategy,
         view.comment,
-        freshness.stale(view),
+        stale,
         freshness.unversioned(view, reflected.vector),
         freshness.damage(view),
+        freshness.stuck(stale),
     )

@@ -11,7 +11,7 @@ values count as equal if they agree to nine significant digits, because a sum de
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from rollview.engine.protocol import Engine, Frame
 from rollview.refresh.defining import with_choices_made
 from rollview.refresh.relations import query_at, rows_of
 from rollview.refresh.results import Verification
+from rollview.refresh.together import named_error
 from rollview.refresh.views import Catalog
 
 #: So many rows that differ after rounding are compared one by one; more are plainly different.
@@ -39,6 +40,18 @@ def verify_view(catalog: Catalog, name: str) -> Verification:
             return found
         rows, choices = made
         return replace(compare(engine, name, rows, stored), choices=tuple(map(str, choices)))
+
+
+def verify_all(catalog: Catalog, names: Iterable[str] | None = None) -> list[Verification]:
+    """Compares every view, or those that are named. One that cannot be compared has an error, and the others go on."""
+    return [_verified(catalog, name) for name in dict.fromkeys(catalog.names() if names is None else names)]
+
+
+def _verified(catalog: Catalog, name: str) -> Verification:
+    try:
+        return verify_view(catalog, name)
+    except Exception as error:
+        return Verification(name, 0, 0, error=named_error(f"{name} could not be verified", error))
 
 
 def compare(engine: Engine, name: str, fresh: Frame, stored: Frame) -> Verification:
