@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from rollview.errors import (
 )
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
+from rollview.parse.reading import RAW_STRINGS
 from rollview.parse.references import references
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.table_statements import (
@@ -211,7 +212,7 @@ class Rollview:
         if not statements:
             raise UserError("There is no statement in this text")
         if args is not None:
-            statements = bound(statements, args)
+            statements = self.bound(statements, args)
         for statement in statements[:-1]:
             self.answer(statement)
         found = self.answer(statements[-1])
@@ -219,6 +220,10 @@ class Rollview:
         with self.engine.errors(statements[-1], self._known):
             shown: DataFrame = catalog.engine.output(frame)
         return shown
+
+    def bound(self, statements: Sequence[str], args: Args) -> list[str]:
+        """The statements with values in the place of their markers, written as this session reads strings."""
+        return bound(statements, args, lambda: self.engine.result_settings().get(RAW_STRINGS) == "true")
 
     def _known(self) -> list[str]:
         return [*self.tables(), *self.catalog.names()]
@@ -333,7 +338,7 @@ class Rollview:
         _check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if args is not None:
-            statements = bound(statements, args)
+            statements = self.bound(statements, args)
         if len(statements) != 1:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)

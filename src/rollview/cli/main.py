@@ -21,7 +21,6 @@ from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit
 from rollview.cli.watch import Watch
 from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
-from rollview.parse.parameters import bound
 from rollview.parse.tokens import split_script
 from rollview.refresh.results import FAILED, NO_OP, Outcome, Verification, ViewStatus, are_behind
 from rollview.session import Rollview, connect
@@ -110,9 +109,10 @@ def sql(
         statements = [statement for text in texts for statement in split_script(text)]
         if arg and prompt:
             raise UserError("--arg is for statements given with -e, with -f or from a pipe")
-        if arg:
-            statements = bound(statements, dict(map(_argument, arg)))
+        args = dict(map(_argument, arg or []))
         rv = _open(screen, warehouse, store, must_exist=False)
+        if args:
+            statements = rv.bound(statements, args)
         if prompt:
             _prompt(rv, screen, limit)
             return

@@ -13,7 +13,7 @@ import decimal
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,12 @@ _BEFORE_EXPRESSIONS = {
 _CLOSING = (")", "]", "}")
 
 _MOST_DIGITS = 38
+
+#: An interval is a number of microseconds of 64 bits.
+_MOST_MICROS = 2**63 - 1
+
+#: The characters that a string cannot hold if it has no escapes.
+_CODES = {"'": "chr(39)", "\\": "chr(92)"}
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,11 @@ def _ends_value(token: Word) -> bool:
     return token.text.isidentifier() and token.text.upper() not in _BEFORE_EXPRESSIONS
 
 
-def bound(statements: Sequence[str], args: Args) -> list[str]:
+def bound(statements: Sequence[str], args: Args, raw: Callable[[], bool] = lambda: False) -> list[str]:
     """The statements with the markers replaced by literals. Named values are shared by all statements; positional ones
-    are taken in order, from the first statement to the last. Every value must be used, every marker needs one."""
+    are taken in order, from the first statement to the last. Every marker needs a value; values that no marker asks for
+    are ignored, as ``spark.sql`` ignores them. ``raw`` tells whether the session reads a backslash in a string as a
+    plain character; it is asked only if that matters."""
     named = isinstance(args, Mapping)
     if isinstance(args, str | bytes) or not isinstance(args, Mapping | Sequence):
         raise UserError(
@@ -76,25 +84,19 @@ def bound(statements: Sequence[str], args: Args) -> list[str]:
             todo="pass a dict for :name markers, or a list for ? markers",
         )
     given: Iterable[tuple[Any, Any]] = args.items() if isinstance(args, Mapping) else enumerate(args)
-    left = {which: literal(value, _what(which)) for which, value in given}
-    used: set[Any] = set()
+    left = {which: literal(value, _what(which), raw) for which, value in given}
+    position = 0
     out = []
     for sql in statements:
         parts, at = [], 0
         for marker in markers(sql):
-            which = len(used) if marker.name is None else marker.name
+            which = position if marker.name is None else marker.name
             if named is (marker.name is None) or which not in left:
                 raise _missing(sql, marker, args)
-            used.add(which)
+            position += 1
             parts += [sql[at : marker.start], _apart(left[which], sql[: marker.start], sql[marker.stop :])]
             at = marker.stop
         out.append("".join([*parts, sql[at:]]))
-    if unused := [which for which in left if which not in used]:
-        raise UserError(
-            f"There is no marker for {', '.join(_what(which) for which in unused)}",
-            why=f"the text has {len(used)} markers, and {len(left)} values are given" if not named else "",
-            todo="leave the value out, or use it in the text: " + (f":{unused[0]}" if named else "?"),
-        )
     return out
 
 
@@ -134,8 +136,8 @@ def _missing(sql: str, marker: Marker, args: Args) -> UserError:
     return UserError(f"There is no value for :{marker.name}", where=where, why=why, todo=nearest(marker.name, known))
 
 
-def literal(value: Any, what: str = "the parameter") -> str:
-    """A value as a literal of Spark SQL that has the value's type."""
+def literal(value: Any, what: str = "the parameter", raw: Callable[[], bool] = lambda: False) -> str:
+    """A value as a literal of Spark SQL that has the value's type. ``raw``: as for ``bound``."""
     if value is None:
         return "NULL"
     if isinstance(value, bool) or type(value).__name__ == "bool_":
@@ -147,7 +149,7 @@ def literal(value: Any, what: str = "the parameter") -> str:
     if isinstance(value, decimal.Decimal):
         return _decimal(value, what)
     if isinstance(value, str):
-        return _string(str.__str__(value))
+        return _string(str.__str__(value), raw)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"X'{bytes(value).hex()}'"
     if isinstance(value, datetime.datetime):
@@ -155,18 +157,16 @@ def literal(value: Any, what: str = "the parameter") -> str:
     if isinstance(value, datetime.date):
         return f"DATE'{value.isoformat()}'"
     if isinstance(value, datetime.timedelta):
-        micros = value // datetime.timedelta(microseconds=1)
-        sign, whole, part = "-" if micros < 0 else "", *divmod(abs(micros), 1_000_000)
-        return f"(INTERVAL '{sign}{whole}.{part:06}' SECOND)"
+        return _interval(value, what)
     if isinstance(value, Mapping):
-        pairs = [literal(item, what) for pair in value.items() for item in pair]
+        pairs = [literal(item, what, raw) for pair in value.items() for item in pair]
         return f"map({', '.join(pairs)})"
     fields = _fields(value)
     if fields is not None:
-        pairs = [f"{_string(name)}, {literal(item, what)}" for name, item in fields.items()]
+        pairs = [f"{_string(name, raw)}, {literal(item, what, raw)}" for name, item in fields.items()]
         return f"named_struct({', '.join(pairs)})"
     if isinstance(value, list | tuple):
-        return f"array({', '.join(literal(item, what) for item in value)})"
+        return f"array({', '.join(literal(item, what, raw) for item in value)})"
     raise UserError(
         f"A {type(value).__name__} cannot be the value of {what}",
         why="there is no SQL literal for it",
@@ -217,8 +217,20 @@ def _signed(number: str) -> str:
     return f"({number})" if number.startswith("-") else number
 
 
-def _string(value: str) -> str:
+def _interval(value: datetime.timedelta, what: str) -> str:
+    """An interval of days to seconds. It is written in seconds alone, which every engine reads."""
+    micros = value // datetime.timedelta(microseconds=1)
+    if abs(micros) > _MOST_MICROS:
+        raise UserError(f"The value of {what} is too long an interval", why="an interval has at most 106751991 days")
+    sign, whole, part = "-" if micros < 0 else "", *divmod(abs(micros), 1_000_000)
+    return f"CAST(INTERVAL '{sign}{whole}.{part:06}' SECOND AS INTERVAL DAY TO SECOND)"
+
+
+def _string(value: str, raw: Callable[[], bool]) -> str:
     """A string literal. Spark replaces ``${name}`` even in a string, so the two characters are kept apart."""
-    pieces = [re.sub(r"(['\\])", r"\\\1", piece) for piece in re.split(r"(?<=\$)(?=\{)", value)]
-    whole = ", ".join(f"'{piece}'" for piece in pieces)
-    return whole if len(pieces) == 1 else f"concat({whole})"
+    if re.search(r"['\\]", value) and raw():  # no string can have a quote or end with a backslash then
+        pieces = [_CODES.get(piece, f"'{piece}'") for piece in re.split(r"(['\\])|(?<=\$)(?=\{)", value) if piece]
+    else:
+        split = re.split(r"(?<=\$)(?=\{)", value)
+        pieces = ["'" + re.sub(r"(['\\])", r"\\\1", piece) + "'" for piece in split]
+    return pieces[0] if len(pieces) == 1 else f"concat({', '.join(pieces)})"

@@ -18,8 +18,11 @@ from rollview.errors import Place
 from rollview.parse.logs import silence
 from rollview.stack import TooDeep, deep
 
-#: Settings of a session with which Spark takes ``"x"`` for a name, or ``\n`` in a string for two characters.
-OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.parser.escapedStringLiterals")
+#: The setting of a session with which Spark takes ``\n`` in a string for two characters.
+RAW_STRINGS = "spark.sql.parser.escapedStringLiterals"
+
+#: Settings with which Spark reads a text in another way than the compiler; the first takes ``"x"`` for a name.
+OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", RAW_STRINGS)
 
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 _GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", "explode_outer"}

@@ -15,6 +15,7 @@ from rollview.engine.protocol import Kept
 from rollview.engine.spark import SparkEngine, settings, spark_errors, sql_over, verbatim
 from rollview.errors import NameTaken
 from rollview.parse.names import quote
+from rollview.parse.reading import RAW_STRINGS
 from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.reading import DeltaReading
 from rollview.store.protocol import DELETE_FLAG, FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
@@ -76,7 +77,7 @@ class DeltaWriting(DeltaReading):
         check_types(table, schema)
         keys = [column_named(schema, name, table) for name in key]
         settled = table_settings(keys, properties)
-        with self._stamped(stamp):
+        with self._stamped(stamp), settings(self.spark, {RAW_STRINGS: "false"}):
             if isinstance(rows, StructType):
                 pairs = ", ".join(f"'{k}' = '{escape(v)}'" for k, v in settled.items())
                 self.spark.sql(
@@ -188,7 +189,8 @@ class DeltaWriting(DeltaReading):
 
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         pairs = ", ".join(f"'{escape(k)}' = '{escape(v)}'" for k, v in properties.items())
-        self.spark.sql(f"ALTER TABLE {self._require(table)} SET TBLPROPERTIES ({pairs})")
+        with _WRITING, settings(self.spark, {RAW_STRINGS: "false"}):  # what is escaped here is read so
+            self.spark.sql(f"ALTER TABLE {self._require(table)} SET TBLPROPERTIES ({pairs})")
         return self.last_commit(table)
 
     def recreate(
