@@ -587,14 +587,17 @@ def test_a_name_means_what_the_warehouse_that_is_asked_says(
         assert list(found) == [[(1 if rv is a else 100,)] for rv in asked]
 
 
-@pytest.mark.parametrize("kind", ["classic", "connect"])
+@pytest.mark.parametrize(("store", "kind"), [("embedded", "classic"), ("embedded", "connect"), ("delta", "connect")])
 def test_rows_that_are_fetched_later_are_those_of_the_warehouse_that_was_asked(
-    kind: str, opened: Callable[..., Rollview], tmp_path: Path
+    store: str, kind: str, opened: Callable[..., Rollview], tmp_path: Path
 ) -> None:
-    a, b = (opened("embedded", kind, tmp_path / name) for name in "ab")
+    a, b = (opened(store, kind, tmp_path / name) for name in "ab")
     for rv, first in ((a, 1), (b, 100)):
         rv.sql(f"CREATE TABLE t (id INT); INSERT INTO t VALUES ({first})")
         rv.create("v", "SELECT id + 1 AS id FROM t")
+        rv.create("odd name", "SELECT id + 2 AS id FROM t")
+    odd = [rv.sql("SELECT `odd name`.id FROM `odd name`, t") for rv in (a, b)]
+    assert [rows(frame) for frame in odd] == [[(3,)], [(102,)]]
     asked = [rv.sql("WITH t2 AS (SELECT id FROM t) SELECT t2.id, V.id AS v FROM t2, v AS V") for rv in (a, b)]
     assert [rows(frame) for frame in asked] == [[(1, 2)], [(100, 101)]]
     assert rows(a.sql("SELECT count(*) FROM t TABLESAMPLE (100 PERCENT)")) == [(1,)]

@@ -232,3 +232,63 @@ def test_damage_of_catalog_tables(catalog: Rollview, spark: SparkSession) -> Non
             call()
     rv.drop("v")
     rv.drop("w")
+
+
+def _harmed(table: str, spark: SparkSession, tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    """A table of two rows in the session's catalog, damaged before anyone has read it."""
+    spark.sql(f"CREATE TABLE {table} (id INT) USING delta LOCATION '{(tmp_path / table).as_uri()}'")
+    for number in (1, 2):
+        spark.sql(f"INSERT INTO {table} VALUES ({number})")
+    log = tmp_path / table / "_delta_log"
+    for check in log.glob(".*.crc"):
+        check.unlink()
+    harm(log)
+
+
+def _cut(log: Path) -> None:
+    last = sorted(log.glob("*.json"))[-1]
+    last.write_bytes(last.read_bytes()[:-30])
+
+
+def _emptied(log: Path) -> None:
+    sorted(log.glob("*.json"))[-1].write_bytes(b"")
+
+
+def test_what_is_damaged_in_the_catalog_is_told_when_it_is_asked_for(catalog: Rollview, tmp_path: Path) -> None:
+    rv, spark = catalog, catalog.spark
+    space = spark.catalog.currentDatabase()
+    rv.sql("CREATE TABLE good (id INT); INSERT INTO good VALUES (7)")
+    harms: dict[str, Callable[[Path], None]] = {
+        "cut": _cut,
+        "emptied": _emptied,
+        "gap": lambda log: sorted(log.glob("*.json"))[1].unlink(),
+        "lost": lambda log: next(iter(log.parent.glob("*.parquet"))).unlink(),
+    }
+    said = {
+        "cut": r"its log entry 0{19}2\.json cannot be read",
+        "emptied": r"its log entry 0{19}2\.json is empty",
+        "gap": r"its log entry 0{19}1\.json is missing",
+        "lost": "its data file .* is missing in",
+    }
+    for name, harm in harms.items():
+        _harmed(name, spark, tmp_path, harm)
+        for sql in (
+            f"SELECT * FROM good, {name} AS x",
+            f"WITH c AS (SELECT * FROM {space}.{name}) SELECT * FROM c",
+            f"INSERT INTO good SELECT * FROM {name}",
+        ):
+            with pytest.raises(Damaged, match=rf"The table \S*{name} is damaged\nWhy: {said[name]}(.|\n)*What to do"):
+                rv.sql(sql)
+        with pytest.raises(Damaged, match=said[name]):
+            rv.table(name)
+    rv.create("v", "SELECT id FROM good")
+    place = Path(urlsplit(str(spark.sql("DESCRIBE DETAIL __rollview__v").collect()[0]["location"])).path)
+    last = sorted((place / "_delta_log").glob("*.json"))[-1]
+    for check in last.parent.glob(".*.crc"):
+        check.unlink()
+    assert rows(rv.sql("SELECT * FROM v")) == [(7,)]
+    last.write_bytes(b"")
+    with pytest.raises(Damaged, match=r"The materialized view \S*v is damaged\nWhy: its log entry .* is empty"):
+        rv.sql("SELECT * FROM v")
+    spark.range(3).createOrReplaceTempView("my_own")
+    assert rv.sql("SELECT * FROM my_own, good").count() == 3

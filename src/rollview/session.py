@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.local import require_delta
@@ -33,6 +35,7 @@ from rollview.parse.table_statements import (
     DropPlainView,
     DropTable,
     Insert,
+    Merge,
     ShowTables,
     TableStatement,
     parse_table_statement,
@@ -240,9 +243,13 @@ class Rollview:
             with self.engine.errors(sql, self._known), self.store.asked():
                 if about_table is not None:
                     self._check_target(about_table, sql)
-                if not (self.store.has_catalog or _reads_nothing(about_table)):
+                if _reads_nothing(about_table):
+                    pass
+                elif not self.store.has_catalog:
                     problems = self._name_relations(SqlTokens.of(sql).words())
                     self._check_readable(problems, about_table, sql)
+                else:
+                    self._check_catalog(_read_by(about_table, sql))
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
@@ -276,6 +283,17 @@ class Rollview:
             named = SqlTokens.of(sql).words()
         for name in sorted(named & problems.keys()):
             raise problems[name]
+
+    def _check_catalog(self, names: Iterable[Name]) -> None:
+        """Raises the damage of a table or view of Spark's catalog: Spark finds it when rows are fetched, and an empty
+        entry of a log never."""
+        for name in names:
+            lost = None
+            with contextlib.suppress(RollviewError, PySparkException):  # what the name means is for Spark to say
+                table = self.catalog.stored(self.store.canonical(name))
+                lost = self.store.damage(table) if self.store.exists(table) else None
+            if lost is not None:
+                raise lost
 
     def _check_target(self, statement: TableStatement | DropPlainView, sql: str) -> None:
         """Tables are changed by statements, views by refreshes alone."""
@@ -383,7 +401,10 @@ class Rollview:
 
     def table(self, name: str, version: int | None = None) -> DataFrame:
         """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
-        frame: DataFrame = self.engine.output(rows_of(self.catalog, self._name(name), version))
+        found = self._name(name)
+        if self.store.has_catalog and version is None:
+            self._check_catalog([parse_name(name)])
+        frame: DataFrame = self.engine.output(rows_of(self.catalog, found, version))
         return frame
 
     def verify(self, name: str) -> Verification:
@@ -419,6 +440,21 @@ class Rollview:
 
 def _moment(view: ViewStatus) -> str | None:
     return None if view.last_refresh is None else view.last_refresh.isoformat(timespec="seconds")
+
+
+def _read_by(statement: TableStatement | DropPlainView | None, sql: str) -> list[Name]:
+    """The tables and views that a statement reads, as far as its text can be read."""
+    text: str | None = sql
+    if isinstance(statement, Insert | CreateTable):
+        text = statement.query
+    elif isinstance(statement, Merge):
+        text = f"SELECT * FROM {statement.source}"
+    elif statement is not None:
+        return []
+    try:
+        return [] if text is None else sorted({ref.name for ref in references(text)})
+    except (RollviewError, RecursionError):
+        return []
 
 
 def _reads_nothing(statement: TableStatement | DropPlainView | None) -> bool:

@@ -143,17 +143,27 @@ _LOG_TROUBLE = re.compile(
     r"DELTA_STATE_RECOVER_ERROR|DELTA_VERSIONS_NOT_CONTIGUOUS|JsonParseException|MalformedInput"
 )
 
+_GAP = re.compile(r"gap in the delta log between versions (?P<after>\d+) and \d+")
+_LOST_LOG = {
+    "DELTA_TRUNCATED_TRANSACTION_LOG": "the first entries of its log are missing",
+    "DELTA_STATE_RECOVER_ERROR": "no entry of its log says what columns it has: the entry that did is missing",
+}
+
 
 def damage_in(error: BaseException, table: str | None = None) -> Damaged | None:
     """What Spark's error says about missing or unreadable files of a table; None if it is about something else.
 
     Without ``table``, the table is named for its folder."""
     said = str(error)
+    if gap := _GAP.search(said):
+        entry = f"{int(gap['after']) + 1:020}.json"
+        why = f"its log entry {entry} is missing"
+        return Damaged("A table is damaged", why=why) if table is None else damaged(table, why)
     if trouble := _LOG_TROUBLE.search(said):
         if found := _BAD_LOG.search(said):
             return damaged(table or _of_folder(found["folder"]), f"its log entry {found['file']} cannot be read")
         if trouble[0].startswith("DELTA_"):
-            why = f"its log cannot be read: {trouble[0]}"
+            why = _LOST_LOG.get(trouble[0], "entries of its log are missing")
             return Damaged("A table is damaged", why=why) if table is None else damaged(table, why)
     if found := _LOST_DATA.search(said):
         why = f"its data file {found['file']} is missing in {found['folder']}"

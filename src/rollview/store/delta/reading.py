@@ -73,10 +73,12 @@ class DeltaReading(DeltaNames):
             return self._damage_here(table)
         try:
             with _readable(table):
-                self.identity(table)
                 detail = self._detail(table)
+                if detail is None:
+                    return None
+                self.last_commit(table)
                 # of files elsewhere only Spark knows whether they are there, and says so when it reads them
-                here = detail is not None and str(detail["location"]).startswith("file:")
+                here = str(detail["location"]).startswith("file:")
                 files = self.read(table).inputFiles() if here else []
         except Damaged as error:
             return error

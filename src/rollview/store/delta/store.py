@@ -8,14 +8,17 @@ from pyspark.sql import DataFrame
 
 from rollview.engine.protocol import NOTHING, Answer
 from rollview.engine.spark import declared
-from rollview.errors import BadName, NameTaken
+from rollview.errors import BadName, NameTaken, RollviewError
 from rollview.parse.names import quote
+from rollview.parse.references import references
 from rollview.parse.table_statements import CreateTable, DropTable, Insert, Merge, TableStatement, Update
+from rollview.parse.tokens import SqlTokens
 from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.writing import DeltaWriting, table_settings
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
 from rollview.store.protocol import DELETE
 from rollview.store.rows import aligned, check_columns, check_types, column_named
+from rollview.store.session_names import names_of
 from rollview.store.statements import merge_edits, update_edits
 
 
@@ -23,7 +26,26 @@ class DeltaStore(DeltaWriting):
     """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
 
     def pass_on(self, sql: str) -> DataFrame:
-        return self.spark.sql(sql)
+        return self.spark.sql(self._placed(sql))
+
+    def _placed(self, sql: str) -> str:
+        """A query whose names say by themselves that they are of this folder: Spark Connect looks for names when rows
+        are fetched, and another warehouse may have been asked by then."""
+        if self.root is None:
+            return sql
+        try:
+            refs = [ref for ref in references(sql) if len(ref.name) == 1]
+        except (RollviewError, RecursionError):  # no query: it is run now
+            return sql
+        shown, sampled = names_of(self.spark).shown, "tablesample" in SqlTokens.of(sql).words()
+        for ref in reversed(refs):
+            name, given = ref.name[0].lower(), shown.get(ref.name[0].lower())
+            if name in self._named:
+                sql = sql[: ref.start] + self._in_space(name) + sql[ref.stop :]
+            elif given is not None and given.folder == self._place and given.query is not None and not sampled:
+                alias = "" if ref.aliased else f" AS {quote(ref.name[0])}"
+                sql = f"{sql[: ref.start]}({given.query}){alias}{sql[ref.stop :]}"
+        return sql
 
     def run(self, statement: TableStatement, sql: str) -> DataFrame | Answer:
         if isinstance(statement, CreateTable):
