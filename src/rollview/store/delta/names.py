@@ -116,7 +116,11 @@ class DeltaNames:
             with contextlib.suppress(PySparkException):
                 return bool(self.spark.sql(f"DESCRIBE DETAIL {table}").collect())
             return False
-        return self.spark.catalog.tableExists(self.sql_name(table))
+        try:
+            with spark_errors(""):
+                return self.spark.catalog.tableExists(self.sql_name(table))
+        except Damaged:  # something is there that cannot be read
+            return True
 
     def _require(self, table: str) -> str:
         """The table's name in SQL. Raises TableNotFound and Damaged."""
