@@ -587,7 +587,10 @@ def test_a_name_means_what_the_warehouse_that_is_asked_says(
         assert list(found) == [[(1 if rv is a else 100,)] for rv in asked]
 
 
-@pytest.mark.parametrize(("store", "kind"), [("embedded", "classic"), ("embedded", "connect"), ("delta", "connect")])
+@pytest.mark.parametrize(
+    ("store", "kind"),
+    [("embedded", "classic"), ("embedded", "connect"), pytest.param("delta", "connect", marks=pytest.mark.slow)],
+)
 def test_rows_that_are_fetched_later_are_those_of_the_warehouse_that_was_asked(
     store: str, kind: str, opened: Callable[..., Rollview], tmp_path: Path
 ) -> None:
