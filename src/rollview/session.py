@@ -451,8 +451,10 @@ def _read_by(statement: TableStatement | DropPlainView | None, sql: str) -> list
         text = f"SELECT * FROM {statement.source}"
     elif statement is not None:
         return []
+    if text is None or re.match(r"\s*VALUES\b", text, re.IGNORECASE):  # many rows, and no table
+        return []
     try:
-        return [] if text is None else sorted({ref.name for ref in references(text)})
+        return sorted({ref.name for ref in references(text)})
     except (RollviewError, RecursionError):
         return []
 
