@@ -144,8 +144,8 @@ def test_the_outcomes_of_a_refresh_are_shown_and_a_failure_is_exit_code_1(run: A
         ("gold", "refreshed", ["silver"]),
         ("other", "refreshed", []),
     ]
-    told = " ".join(run("refresh", "gold").stdout.split())
-    assert "silver cannot be refreshed (raw, which it reads, is gone)" in told
+    (told,) = json.loads(run("refresh", "gold", "--json").stdout)
+    assert told["explanation"].endswith("upstream, silver cannot be refreshed (raw, which it reads, is gone)")
 
 
 def test_status_is_by_base_tables_through_all_levels(run: Any, store: EmbeddedStore) -> None:
