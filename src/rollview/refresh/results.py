@@ -164,7 +164,9 @@ class Outcome:
 class Verification:
     """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
     those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
-    view is compared with the query whose choices are made as the view makes them."""
+    view is compared with the query whose choices are made as the view makes them. ``inexact`` are columns of other
+    types than floats that are computed from floating-point aggregates, if only these differ: that may be chance, or
+    the view may be wrong."""
 
     view: str
     missing: int
@@ -172,6 +174,7 @@ class Verification:
     missing_sample: tuple[dict[str, Any], ...] = ()
     extra_sample: tuple[dict[str, Any], ...] = ()
     choices: tuple[str, ...] = ()
+    inexact: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
