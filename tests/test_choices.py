@@ -249,7 +249,7 @@ def test_the_command_line_says_that_the_key_decided(monkeypatch: pytest.MonkeyPa
         ("collect_set(x)", "SORT_ARRAY(COLLECT_SET(`x`))", 'ARRAY_AGG(DISTINCT "x" ORDER BY "x" NULLS FIRST) FILTER(WHERE'),
         ("mode(x)", "MODE(`x`, TRUE)", 'MODE("x" ORDER BY "x"'),
         ("collect_list(x) FILTER (WHERE d > 1)", "TRANSFORM(SORT_ARRAY(COLLECT_LIST(CASE WHEN (`d` > 1) AND (NOT `x` IS NULL) THEN NAMED_STRUCT('o', STRUCT(`id`), 'v', `x`) END)), e -> e.v)",
-         'ARRAY_AGG("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE "d" > 1 AND'),
+         'ARRAY_AGG("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE (NOT "x" IS NULL) AND ("d" > 1)'),
         ("listagg(x, ',')", "LISTAGG(`x`, ',') WITHIN GROUP (ORDER BY `id`)", """LISTAGG("x", ',' ORDER BY "id" NULLS FIRST)"""),
     ],
 )  # fmt: skip
