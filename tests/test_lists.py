@@ -36,6 +36,13 @@ LISTS = {
     "SELECT u.id, size(l) AS n FROM u LEFT JOIN (SELECT g, collect_list(s) AS l FROM t GROUP BY g) q ON q.g = u.g": [
         (1, 2), (2, 0), (3, 1)
     ],
+    "SELECT explode(collect_list(s)) AS e FROM t": [("a",), ("b",), ("c",)],
+    "SELECT g, explode(collect_list(s)) AS e FROM t WHERE id > 1 GROUP BY g": [(1, "a"), (1, "b"), (3, "c")],
+    "SELECT posexplode(collect_list(s)) AS (p, e), g, count(*) AS n FROM t GROUP BY g": [
+        (0, "a", 1, 3), (0, "c", 3, 1), (1, "b", 1, 3)
+    ],
+    "SELECT g + 1 AS h, explode(array(min(id), max(id))) AS e FROM t GROUP BY g": [(2, 1), (2, 4), (3, 3), (3, 3), (4, 9), (4, 9)],
+    "SELECT explode(array(1, 2)) AS e, count(*) AS n FROM t": [(1, 5), (2, 5)],
     "SELECT map_from_entries(collect_list(struct(id, s))) AS m FROM t WHERE id > 100": [({},)],
 }  # fmt: skip
 
