@@ -367,6 +367,14 @@ def test_explain_says_that_a_view_without_its_table_cannot_be_refreshed() -> Non
     assert "full, because table_replaced" in rv.explain("v")
 
 
+def test_tables_of_rollviews_own_are_not_offered() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT); CREATE MATERIALIZED VIEW paid AS SELECT a FROM t")
+    with pytest.raises(RollviewError) as caught:
+        rv.sql("TRUNCATE TABLE __rollvie_paid")
+    assert str(caught.value).endswith("^^^^^^^^^^^^^^")
+
+
 def test_columns_of_rollviews_own_are_not_offered(people: Rollview) -> None:
     for sql in (
         "UPDATE people SET age = fle",
