@@ -55,7 +55,7 @@ def test_verify_names_the_columns_that_may_differ_by_chance() -> None:
     named = 0
     for number, (query, columns) in enumerate(SEEN.items()):
         rv.create(f"v{number}", query)
-        for turn in range(3):
+        for turn in range(2):
             rv.sql(
                 f"DELETE FROM t WHERE id = {3 * number + turn % 2}; INSERT INTO t VALUES ({90 + 3 * number + turn}, 1, 1, 0.1)"
             )
@@ -64,7 +64,7 @@ def test_verify_names_the_columns_that_may_differ_by_chance() -> None:
             assert found.ok or found.inexact == tuple(columns), query
             assert not (found.ok and found.inexact), query
             named += not found.ok
-    assert named >= 12
+    assert named >= 8
 
 
 def test_a_difference_elsewhere_is_not_put_down_to_chance() -> None:
