@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from noisy import answers, noisy, right, shown
-from rollview import Rollview
+from rollview import Rollview, connect
 
 #: Views over sales with a primary key, and what a refresh of them does.
 USUAL = {
@@ -74,9 +74,9 @@ USUAL = {
 class Shop:
     """Sales, returns and products, and changes of them."""
 
-    def __init__(self, seed: int, key: str = ", PRIMARY KEY (id)") -> None:
+    def __init__(self, seed: int, key: str = ", PRIMARY KEY (id)", rv: Rollview | None = None) -> None:
         self.rng, self.last = random.Random(seed), 0
-        self.rv: Rollview = noisy(seed)
+        self.rv = noisy(seed) if rv is None else rv
         for table in ("sales", "returns"):
             self.rv.sql(f"CREATE TABLE {table} (id INT, cust INT, prod INT, day DATE, amount DOUBLE{key})")
         self.rv.sql("CREATE TABLE products (prod INT, name STRING, PRIMARY KEY (prod))")
@@ -132,9 +132,21 @@ def follow(shop: Shop, rounds: int) -> dict[str, set[str]]:
     return {title: strategies - {"no_op"} for title, strategies in done.items()}
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_the_usual_views_are_followed(rounds: int) -> None:
-    assert follow(Shop(rounds), rounds) == {title: strategies for title, (_, strategies) in USUAL.items()}
+def test_the_usual_views_are_followed() -> None:
+    shop = Shop(1, rv=connect("duckdb:"))
+    for number, (query, _) in enumerate(USUAL.values()):
+        shop.rv.create(f"v{number}", query, policy="INCREMENTAL STRICT")
+    shop.change()
+    shop.rv.refresh("revenue")
+    shop.rv.refresh("numbers")
+    for number, (title, (_, strategies)) in enumerate(USUAL.items()):
+        assert {shop.rv.refresh(f"v{number}").strategy} == strategies, title
+        assert shop.rv.verify(f"v{number}").ok, title
+
+
+@pytest.mark.slow
+def test_the_usual_views_are_followed_where_no_sum_repeats() -> None:
+    assert follow(Shop(20), 20) == {title: strategies for title, (_, strategies) in USUAL.items()}
 
 
 @pytest.mark.slow
