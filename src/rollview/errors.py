@@ -32,7 +32,7 @@ class Place:
     @staticmethod
     def call(sql: str, name: str) -> Place | None:
         """The first place where a function of this name is called."""
-        found = re.search(rf"(?<!\w){re.escape(name)}(?=`?\s*\()", sql, re.IGNORECASE)
+        found = re.search(rf"(?<!\w){re.escape(name)}(?=`?\s*\()", sql, re.IGNORECASE) if name else None
         return Place(sql, found.start(), found.end()) if found else Place.find(sql, name)
 
     @staticmethod

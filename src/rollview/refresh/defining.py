@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
-from rollview.plan.nodes import Filter, Node, Project, Scan
+from rollview.plan.nodes import Aggregate, Filter, Node, Project, Scan, Window
 from rollview.refresh.relations import base_rows, columns_of
 from rollview.refresh.results import FULL, INEXACT
 from rollview.refresh.trying import takes_scripts
@@ -314,8 +315,11 @@ def _inexact(catalog: Catalog, view: View, vector: Mapping[str, Identity], known
     if not found():
         return {}
     for node in plan.walk():
-        if makes_inexact(node, kinds):
-            kinds |= made_types(node, types)
+        if isinstance(node, Aggregate | Window) and makes_inexact(node, kinds):
+            items = node.aggregates if isinstance(node, Aggregate) else node.functions
+            kinds |= {item.column.name: "not known" for item in items}
+            with contextlib.suppress(Exception):  # the engine may not take a part alone: the step of a recursion
+                kinds |= made_types(node, types)
     return found()
 
 

@@ -48,12 +48,12 @@ def verify_view(catalog: Catalog, name: str) -> Verification:
             found = replace(compare(engine, name, fresh, stored), choices=tuple(map(str, choices)))
         if not found.ok and view.inexact:
             kept = [column.name for column in view.columns if column.name not in view.inexact]
-            others = compare(engine, name, _only(engine, fresh, kept), _only(engine, stored, kept))
+            others = compare(engine, name, picked(engine, fresh, kept), picked(engine, stored, kept))
             found = replace(found, inexact=tuple(view.inexact) if others.ok else ())
         return found
 
 
-def _only(engine: Engine, rows: Frame, columns: Sequence[str]) -> Frame:
+def picked(engine: Engine, rows: Frame, columns: Sequence[str]) -> Frame:
     """Some columns of all rows."""
     items: list[exp.Expr] = [exp.column(name, quoted=True) for name in columns]
     query = exp.select(*(items or [exp.alias_(exp.null(), "none")]))
