@@ -79,11 +79,12 @@ _WORDS = (
 
 #: What stands around a nested expression, and how often at most: deeper ones have tests of their own.
 _NESTS = (
-    ("(", ")", 40),
-    ("CASE WHEN true THEN ", " END", 20),
-    ("(SELECT max(", "))", 8),
-    ("abs(", ")", 30),
-    ("NOT ", "", 40),
+    ("(", ")", 100),
+    ("CASE WHEN true THEN ", " END", 60),
+    ("(SELECT max(", "))", 24),
+    ("abs(", ")", 80),
+    ("NOT ", "", 100),
+    ("sum(", ") OVER (PARTITION BY status)", 30),
 )
 
 

@@ -36,10 +36,13 @@ OPEN = {
     "SELECT sum(x) AS s FROM (SELECT x FROM t ORDER BY g LIMIT 4)": ["LIMIT 4: ties by the key: id"],
     "SELECT g, x FROM t WHERE x IN (SELECT x FROM b LIMIT 2)": ["LIMIT 2: the first rows by all columns: x"],
     "SELECT id, (SELECT b.m FROM b WHERE b.g = t.g LIMIT 1) AS m FROM t": [
-        "ROW_NUMBER() OVER (PARTITION BY g): rows by all columns: m"
+        "LIMIT 1 for each g: the first rows by all columns: m"
     ],
     "SELECT id, (SELECT u.id FROM t u WHERE u.g = t.g ORDER BY u.x LIMIT 1) AS y FROM t": [
-        "ROW_NUMBER() OVER (PARTITION BY g ORDER BY order ASC): ties by the key: id"
+        "LIMIT 1 for each g: ties by the key: id"
+    ],
+    "SELECT id, (SELECT u.id FROM t u WHERE u.g = t.g AND u.x < t.x ORDER BY u.d LIMIT 1 OFFSET 2) AS y FROM t": [
+        "LIMIT 1 for each g, x: ties by the key: id"
     ],
     "SELECT g, x, row_number() OVER (PARTITION BY g ORDER BY x) AS n FROM t": [
         "ROW_NUMBER() OVER (PARTITION BY g ORDER BY x): ties by the key: id"
@@ -249,7 +252,7 @@ def test_the_command_line_says_that_the_key_decided(monkeypatch: pytest.MonkeyPa
         ("collect_set(x)", "SORT_ARRAY(COLLECT_SET(`x`))", 'ARRAY_AGG(DISTINCT "x" ORDER BY "x" NULLS FIRST) FILTER(WHERE'),
         ("mode(x)", "MODE(`x`, TRUE)", 'MODE("x" ORDER BY "x"'),
         ("collect_list(x) FILTER (WHERE d > 1)", "TRANSFORM(SORT_ARRAY(COLLECT_LIST(CASE WHEN (`d` > 1) AND (NOT `x` IS NULL) THEN NAMED_STRUCT('o', STRUCT(`id`), 'v', `x`) END)), e -> e.v)",
-         'ARRAY_AGG("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE "d" > 1 AND'),
+         'ARRAY_AGG("x" ORDER BY "id" NULLS FIRST) FILTER(WHERE (NOT "x" IS NULL) AND ("d" > 1)'),
         ("listagg(x, ',')", "LISTAGG(`x`, ',') WITHIN GROUP (ORDER BY `id`)", """LISTAGG("x", ',' ORDER BY "id" NULLS FIRST)"""),
     ],
 )  # fmt: skip

@@ -246,10 +246,82 @@ There is no table or view named peple
      |                ^^^^^
 What to do: did you mean `people`?""",
     "DROP VIEW people": """\
-The DuckDB store has no DROP
+The DuckDB store has no DROP VIEW
    1 | DROP VIEW people
-     | ^^^^
-What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE""",
+     | ^^^^^^^^^
+What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and statements about a MATERIALIZED VIEW""",
+    "UPDAT people SET age = 1": """\
+No statement begins with UPDAT
+   1 | UPDAT people SET age = 1
+     | ^^^^^
+What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and statements about a MATERIALIZED VIEW""",
+    "CREATE TABLE x (a INT, PRIMARY KEY ( ))": """\
+Syntax error: expected a column, found ')'
+   1 | CREATE TABLE x (a INT, PRIMARY KEY ( ))
+     |                                      ^
+What to do: put a name with other characters than letters, digits and _ into backticks: `my name`""",
+    "CREATE TABLE x (a INT, PRIMARY KEY (a b))": """\
+Syntax error: expected ), found 'b'
+   1 | CREATE TABLE x (a INT, PRIMARY KEY (a b))
+     |                                       ^""",
+    "CREATE TABLE x (a INT) AS SELECT 1 AS a": """\
+A column list and AS SELECT exclude each other
+   1 | CREATE TABLE x (a INT) AS SELECT 1 AS a
+     |                        ^^
+What to do: leave out one of them""",
+    "CREATE OR REPLACE TABLE IF NOT EXISTS x (a INT)": """\
+OR REPLACE and IF NOT EXISTS exclude each other
+   1 | CREATE OR REPLACE TABLE IF NOT EXISTS x (a INT)
+     |                         ^^^^^^^^^^^^^
+What to do: keep one of the two""",
+    "UPDATE people SET agge = 1": """\
+people has no column named agge
+   1 | UPDATE people SET agge = 1
+     |                   ^^^^
+What to do: did you mean `age`?""",
+    "DELETE FROM peple": """\
+There is no table named peple
+   1 | DELETE FROM peple
+     |             ^^^^^
+What to do: did you mean `people`?""",
+    "CREATE MATERIALIZED VIEW w AS SELECT p.nme FROM people p": """\
+There is no column named nme in p
+   1 | SELECT p.nme FROM people p
+     |        ^^^^^""",
+    "INSERT INTO people (id, nme) SELECT 1, 'x'": """\
+There is no column named nme in people
+   1 | INSERT INTO people (id, nme) SELECT 1, 'x'
+     |                         ^^^""",
+    "SELECT o.id FROM people p": """\
+There is no table named o here
+   1 | SELECT o.id FROM people p
+     |        ^""",
+    "SELECT nope(id) AS nope FROM people": """\
+DuckDB has no function named nope
+   1 | SELECT nope(id) AS nope FROM people
+     |        ^^^^""",
+    "CREATE MATERIALIZED VIEW w AS SELECT name AS nope, nope(id) AS n FROM people": """\
+nope is not a function of DuckDB
+   1 | SELECT name AS nope, nope(id) AS n FROM people
+     |                      ^^^^
+Why: it may give another result at every call, and then the view could never equal its query
+What to do: if it does not, say so: rv.declare_deterministic('nope')""",
+    "SELECT id FROM people WHERE id = ?": """\
+There is no value for a parameter
+   1 | SELECT id FROM people WHERE id = ?
+     |                                  ^
+What to do: give the values beside the text: rv.sql(text, args)""",
+    "DELETE FROM people WHERE id IS ASOF": """\
+DuckDB cannot read this statement
+   1 | DELETE FROM people WHERE id IS ASOF
+     |                                ^^^^
+Why: syntax error at ASOF""",
+    "CREATE MATERIALIZED VIEW w AS SELECT p.id FROM people p JOIN people (SELECT 1) ON true": """\
+A view cannot read PEOPLE(SELECT 1)
+   1 | SELECT p.id FROM people p JOIN people (SELECT 1) ON true
+     |                                ^^^^^^
+Why: it is not a table whose versions can be told apart
+What to do: load the rows into a table and read that""",
     "FROM people |> LIMIT 1 |> WHERE id > 1": """\
 |> WHERE at this place of a pipe is not known on DuckDB
    1 | FROM people |> LIMIT 1 |> WHERE id > 1
@@ -293,6 +365,14 @@ def test_explain_says_that_a_view_without_its_table_cannot_be_refreshed() -> Non
     assert rv.explain("v").endswith("not possible: A table that v reads is gone: There is no table named t")
     rv.sql("CREATE TABLE t (a INT)")
     assert "full, because table_replaced" in rv.explain("v")
+
+
+def test_tables_of_rollviews_own_are_not_offered() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT); CREATE MATERIALIZED VIEW paid AS SELECT a FROM t")
+    with pytest.raises(RollviewError) as caught:
+        rv.sql("TRUNCATE TABLE __rollvie_paid")
+    assert str(caught.value).endswith("^^^^^^^^^^^^^^")
 
 
 def test_columns_of_rollviews_own_are_not_offered(people: Rollview) -> None:

@@ -29,6 +29,18 @@ class Place:
         found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
         return Place(sql, found.start(), found.end()) if found else None
 
+    @staticmethod
+    def call(sql: str, name: str) -> Place | None:
+        """The first place where a function of this name is called."""
+        found = re.search(rf"(?<!\w){re.escape(name)}(?=`?\s*\()", sql, re.IGNORECASE) if name else None
+        return Place(sql, found.start(), found.end()) if found else Place.find(sql, name)
+
+    @staticmethod
+    def only(sql: str, fragment: str) -> Place | None:
+        """The place of ``fragment`` in ``sql``, if there is just one."""
+        places = list(re.finditer(re.escape(fragment), sql, re.IGNORECASE)) if fragment else []
+        return Place(sql, places[0].start(), places[0].end()) if len(places) == 1 else None
+
     @property
     def text(self) -> str:
         """The piece itself."""
@@ -50,7 +62,8 @@ class Place:
                 cut = max(0, low - begin - 60) if len(line) > 110 else 0
                 shown = line[cut : cut + 110]
                 out.append(f"{number:>4} | {shown}")
-                out.append("     | " + " " * (low - begin - cut) + "^" * max(1, min(high - low, 110)))
+                shift = low - begin - cut
+                out.append("     | " + " " * shift + "^" * max(1, min(high - low, len(shown) - shift)))
             begin = end + 1
         return "\n".join(out)
 

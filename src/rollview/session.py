@@ -17,6 +17,7 @@ from rollview.engine.sessions import GivenSpark, LocalSpark
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
     BadName,
+    ColumnNotFound,
     NameTaken,
     NotAWarehouse,
     Place,
@@ -253,7 +254,11 @@ class Rollview:
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
-        except TableNotFound as error:
+        except (TableNotFound, ColumnNotFound) as error:
+            if error.where is None:
+                error.where = Place.find(sql, error.what.partition(" named ")[2])
+            if isinstance(error, ColumnNotFound):
+                raise
             problem = problems.get(parse_name(error.name or "")[-1].lower())
             raise error if problem is None else problem from error
 

@@ -294,6 +294,8 @@ def _show_verified(screen: Screen, found: list[Verification]) -> None:
     for result in found:
         for choice in result.choices:
             screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
+        if result.inexact:
+            screen.out.print(_by_chance(result), markup=False, highlight=False)
         for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
             if rows:
                 screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
@@ -307,6 +309,12 @@ def _verdict(result: Verification) -> str:
     if not result.ok:
         return "DIFFERENT"
     return "equal, ties decided by the key" if result.choices else "equal"
+
+
+def _by_chance(result: Verification) -> str:
+    columns = ", ".join(result.inexact)
+    why = "computed from floating-point aggregates, whose last digits depend on the order of rows"
+    return f"{result.view} differs only in {columns}, {why}: this may be chance"
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.compile.ordered import distinct_in_order, ordered_in_duckdb, ordered_in_spark
+from rollview.compile.ordered import distinct_in_order, lists_in_duckdb, ordered_in_duckdb, ordered_in_spark
 from rollview.plan.expressions import Expr, conjunction
 from rollview.plan.nodes import Generate
 
@@ -26,6 +26,8 @@ def in_dialect(tree: Expr, dialect: str) -> Expr:
     """A tree of Spark SQL, changed in place, as the dialect's printer should see it."""
     if dialect == "spark":
         return in_spark(tree)
+    if dialect == "duckdb":
+        tree = lists_in_duckdb(tree)
     return tree.transform({"duckdb": in_duckdb, "postgres": in_postgres}[dialect], copy=False)
 
 

@@ -8,8 +8,9 @@
 | collect_set(x), by x itself | ``sort_array(collect_set(x))`` |
 | listagg(x) over a window | ``array_join`` of such a list |
 
-DuckDB and PostgreSQL have the order inside the call. Spark compares structs field by field, NULL first; the orders are
-ascending, but for that of ``max_by``, which takes the greatest.
+DuckDB and PostgreSQL have the order inside the call; a list of no values is NULL there, and empty in Spark. Spark
+compares structs field by field, NULL first; the orders are ascending, but for that of ``max_by``, which takes the
+greatest.
 """
 
 from __future__ import annotations
@@ -62,14 +63,45 @@ def ordered_in_duckdb(node: Expr) -> Expr:
         return node
     if isinstance(node, exp.Mode) and node.args.get("deterministic") and not isinstance(node.this, exp.Order):
         return exp.Mode(this=exp.Order(this=node.this.copy(), expressions=[exp.Ordered(this=node.this.copy())]))
-    if isinstance(node, exp.ArrayUniqueAgg) and isinstance(node.this, exp.Order):
-        return distinct_in_order(node)
     if isinstance(node, exp.ArgMax | exp.ArgMin) and node.args.get("count") is not None:
         order = node.expression
         if isinstance(order, exp.Order):
             last = exp.Order(this=node.args["count"].copy(), expressions=[t.copy() for t in order.expressions])
             return type(node)(this=node.this.copy(), expression=order.this.copy(), count=last)
     return node
+
+
+def lists_in_duckdb(tree: Expr) -> Expr:
+    """A tree in which a list of values holds no NULL, and is empty if there are no values, as in Spark. Changed in
+    place."""
+    holder = exp.Paren(this=tree)
+    for node in reversed(list(holder.find_all(exp.ArrayAgg, exp.ArrayUniqueAgg))):  # the inner ones first
+        outer = _in_wrapper(_in_wrapper(node, exp.IgnoreNulls), exp.Filter)
+        whole = _in_wrapper(outer, exp.Window)
+        values = _listed(node)
+        conditions = [_known(_bare(values)), *([outer.expression.this] if isinstance(outer, exp.Filter) else [])]
+        kept = exp.Filter(this=exp.ArrayAgg(this=values), expression=exp.Where(this=conjunction(conditions)))
+        outer.replace(kept)
+        whole = kept if whole is outer else whole
+        whole.replace(exp.Coalesce(this=whole.copy(), expressions=[exp.Array(expressions=[])]))
+    found: Expr = holder.this.pop()
+    return found
+
+
+def _listed(node: Expr) -> Expr:
+    """What an aggregate makes a list of, with DISTINCT and ORDER BY."""
+    if isinstance(node, exp.ArrayAgg):
+        found: Expr = node.this.copy()
+        return found
+    bare = exp.Distinct(expressions=[_bare(node.this).copy()])
+    return exp.Order(this=bare, expressions=node.this.copy().expressions) if isinstance(node.this, exp.Order) else bare
+
+
+def _bare(values: Expr) -> Expr:
+    """The value itself, without DISTINCT and ORDER BY."""
+    while isinstance(values, exp.Order | exp.Distinct):
+        values = values.this if isinstance(values, exp.Order) else values.expressions[0]
+    return values
 
 
 def distinct_in_order(node: exp.ArrayUniqueAgg) -> Expr:

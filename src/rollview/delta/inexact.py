@@ -13,20 +13,24 @@ law: the value of a group at a version is one value.
 The first two only over exact values: what such an aggregate is of, a helper stores. Where that cannot be, because the
 rows of a window have no key, the view is recomputed, with the reason ``inexact_rows``. Sums of integers and decimals
 are exact, and so are floats that are passed on, counted, or picked by MIN, MAX, LAG and the like.
+
+The law holds inside the view. The query itself, run again, has other last digits, and what is computed from them may
+differ in more than that: ``CAST(SUM(x) AS STRING)``, ``rank() OVER (ORDER BY SUM(x))``. See ``computed_from_inexact``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from rollview.delta.deriving import Deriving
 from rollview.delta.linear import union_all
 from rollview.delta.weights import WEIGHT, consolidated
+from rollview.keys.choices import said
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Computed, Filter, Node, Project, UnionAll, Window
+from rollview.plan.nodes import Aggregate, Computed, Filter, Generate, Join, Node, Project, UnionAll, Window
 
 #: Functions that give a value of one row as it is, a number of rows, or what follows from the sorted values.
 _REPEATED = (
@@ -86,6 +90,51 @@ def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
     """Whether an operator itself computes inexact values."""
     items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
     return any(is_inexact(item, kinds) for item in items)
+
+
+def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a plan and of all below it that are inexact or computed from such, each with the aggregate that it
+    is computed from, as the user wrote it. Which rows there are may depend on inexact values, too: that is not told."""
+    found: dict[str, str] = {}
+    for node in plan.walk():
+        if isinstance(node, Aggregate | Window):
+            items = node.aggregates if isinstance(node, Aggregate) else node.functions
+            found |= {i.column.name: said(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
+        for name, values in _values(node):
+            of = next((found[used] for value in values for used in _compared(value) if used in found), None)
+            if of is not None:
+                found.setdefault(name, of)
+    return found
+
+
+def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
+    """The columns that an operator makes, and what decides their values."""
+    if isinstance(node, Project):
+        yield from ((item.column.name, [item.value]) for item in node.output)
+    elif isinstance(node, Aggregate):
+        keys = [item.value for item in node.keys]
+        yield from ((item.column.name, [item.value]) for item in node.keys)
+        yield from ((item.column.name, [item.value, *keys]) for item in node.aggregates)
+    elif isinstance(node, Window):
+        yield from ((item.column.name, [item.value]) for item in node.functions)
+    elif isinstance(node, Generate):
+        yield from ((column.name, [node.generator]) for column in node.output)
+    elif isinstance(node, Join) and node.mark is not None:
+        yield node.mark.name, node.expressions
+    elif isinstance(node, UnionAll):
+        sides = zip(node.output, node.left.columns, node.right.columns, strict=True)
+        yield from ((column.name, [ref(left.name), ref(right.name)]) for column, left, right in sides)
+
+
+def _compared(value: Expr) -> Iterator[str]:
+    """The columns of which an expression sees the last digits: not those that are only counted or tested for NULL."""
+    return (part.name for part in value.walk(prune=_sees_no_digits) if isinstance(part, exp.Column))
+
+
+def _sees_no_digits(part: Expr) -> bool:
+    if isinstance(part, exp.Count):
+        return not isinstance(part.this, exp.Distinct)
+    return isinstance(part, exp.Is) and isinstance(part.expression, exp.Null)
 
 
 def is_exact(plan: Node, kinds: Mapping[str, str]) -> bool:

@@ -198,8 +198,37 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
         return ColumnNotFound(
             f"There is no column named {match[1]}", where=Place.find(sql, match[1]), todo=nearest(match[1], columns)
         )
+    if match := re.search(
+        r'(?:Values list|Table) "([^"]+)" does not have a column (?:named|with name) "([^"]+)"', said
+    ):
+        return ColumnNotFound(
+            f"There is no column named {match[2]} in {match[1]}",
+            where=Place.find(sql, f"{match[1]}.{match[2]}") or Place.find(sql, match[2]),
+        )
+    if match := re.search(r'Referenced table "([^"]+)" not found!', said):
+        offered = re.search(r"Candidate tables: (.*)", said)
+        tables = re.findall(r'"([^"]+)"', offered[1]) if offered else []
+        return TableNotFound(
+            f"There is no table named {match[1]} here", where=Place.find(sql, match[1]), todo=nearest(match[1], tables)
+        )
+    if match := re.search(r"Function with name (\S+) does not exist!", said):
+        return SqlError(f"DuckDB has no function named {match[1]}", where=Place.call(sql, match[1]))
+    if match := re.search(r"Values were not provided for the following parameters: (\w+)", said):
+        where = Place.find(sql, match[1]) if match[1].isidentifier() else Place.only(sql, "?")
+        return SqlError(
+            "There is no value for a parameter", where=where, todo="give the values beside the text: rv.sql(text, args)"
+        )
+    if match := re.search(r'syntax error at or near "+([^"]+)"', said):
+        return SqlSyntaxError(
+            "DuckDB cannot read this statement", where=Place.only(sql, match[1]), why=f"syntax error at {match[1]}"
+        )
     kind = SqlSyntaxError if isinstance(error, duckdb.ParserException) else SqlError
-    return kind("DuckDB refuses this statement", why=said.split("\n")[0].replace("__rid BIGINT, ", ""))
+    return kind("DuckDB refuses this statement", why=_reason(said))
+
+
+def _reason(said: str) -> str:
+    """What DuckDB says, without the name of its part that says it, and without our own columns."""
+    return re.sub(r"^[A-Z]\w+( \w+)? Error: ", "", said.split("\n")[0]).replace("__rid BIGINT, ", "")
 
 
 @deep

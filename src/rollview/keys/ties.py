@@ -19,7 +19,7 @@ from sqlglot import exp
 from rollview.keys.choices import Choice, Deciding, deciding, said
 from rollview.keys.elements import by_row, by_value, in_order, unwrapped
 from rollview.keys.facts import facts_of
-from rollview.plan.expressions import Expr, ref
+from rollview.plan.expressions import MEANT, Expr, ref
 from rollview.plan.nodes import Column, Computed, Limit, Node, Ordering, Window, exactly
 
 #: Window functions whose value depends on the place of a row among its ties, whatever their frame is.
@@ -37,7 +37,7 @@ def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
         return node.input
     given = [term.value.name for term in node.order if isinstance(term.value, exp.Column)]
     row = deciding(node.input, given)
-    what = f"LIMIT {node.count}" if node.count is not None else f"OFFSET {node.offset}"
+    what = node.clause
     if not row.columns:
         if node.order:
             return node
@@ -147,7 +147,11 @@ class _Orders:
         return changed
 
     def _tell(self, window: Expr, row: Deciding, kind: str) -> None:
-        self.choices.append(row.choice(said(window, self.node.input), kind))
+        what = said(window, self.node.input)
+        if (limit := window.meta.get(MEANT)) is not None:
+            each = ", ".join(said(part, self.node.input) for part in window.args["partition_by"])
+            what, kind = f"{limit} for each {each}", "the first rows" if kind == "rows" else kind
+        self.choices.append(row.choice(what, kind))
         self.input = row.input
 
 

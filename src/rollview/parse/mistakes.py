@@ -23,6 +23,7 @@ _PARTS = {
 _SENTENCES = (
     (r"Required keyword: .*", "an expression is missing here"),
     (r"Invalid expression / Unexpected token", "this is not expected here"),
+    (r"Unsupported pipe syntax operator: '(.*)'\.", r"a pipe has no step \1"),
     (r"Expect(?:ing|ed) (.*?) but got <Token .*text: SENTINEL, .*", r"expected \1, but the text ends here"),
     (r"Expect(?:ing|ed) (.*?) but got <Token .*?, text: (.*), line: .*", r"expected \1, found \2"),
     (r"Expect(?:ing|ed) (.*)", r"expected \1"),

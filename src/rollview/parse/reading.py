@@ -34,13 +34,43 @@ _DEEPEST = 1_000
 _OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
+#: Clauses that other dialects have after the argument of an aggregate.
+_CLAUSES = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.HAVING}
+
+#: After these comes a value: LIMIT is a name there.
+_BEFORE_VALUES = {TokenType.L_PAREN, TokenType.COMMA, TokenType.DISTINCT}
+
 _SPARK = Dialect.get_or_raise("spark")
 
 
 class _Parser(SparkParser):
-    """``v:a.b`` is a path into a VARIANT."""
+    """``v:a.b`` is a path into a VARIANT. The call of a function has no clauses inside, as it has in other dialects."""
 
     COLON_IS_VARIANT_EXTRACT = True
+
+    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
+        first = self._index
+        found = super()._parse_lambda(alias)
+        if isinstance(found, exp.Order | exp.Limit | exp.HavingMax):
+            self._refuse_clause(first)
+        return found
+
+    def _parse_string_agg(self) -> exp.GroupConcat:
+        first = self._index
+        found = super()._parse_string_agg()
+        if isinstance(found.this, exp.Order | exp.Limit):
+            self._refuse_clause(first)
+        return found
+
+    def _refuse_clause(self, first: int) -> None:
+        """Raises an error if there is a clause in the part of a call that has been read since; not in brackets."""
+        depth = 0
+        for before, token in pairwise(self._tokens[first - 1 : self._index]):
+            depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
+            if depth < 0:  # WITHIN GROUP comes after the call
+                return
+            if depth == 0 and token.token_type in _CLAUSES and before.token_type not in _BEFORE_VALUES:
+                self.raise_error(f"Spark knows no {token.text.upper()} inside the call of a function", token)
 
 
 @deep

@@ -134,6 +134,8 @@ def parse_table_statement(sql: str) -> TableStatement | DropPlainView | ShowTabl
 
 def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        raise cursor.refusal("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two", back=3)
     name = cursor.name("the table's name")
     columns: list[str] = []
     key: tuple[str, ...] = ()
@@ -141,7 +143,7 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
         cursor.take("(")
         while True:
             if key and (cursor.sees("PRIMARY", "KEY") or cursor.sees("CONSTRAINT")):
-                raise cursor.error("there is a PRIMARY KEY already")
+                raise cursor.refusal("There are two PRIMARY KEYs", "leave out one of them")
             if cursor.take("PRIMARY", "KEY"):
                 key = _names(cursor)
             elif cursor.sees("CONSTRAINT") and cursor.is_word("PRIMARY", 2):
@@ -171,6 +173,8 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
         elif cursor.take("TBLPROPERTIES"):
             properties = dict(_property(item) for item in cursor.bracketed())
         elif cursor.sees("AS") or cursor.sees("SELECT") or cursor.sees("WITH"):
+            if columns:
+                raise cursor.refusal("A column list and AS SELECT exclude each other", "leave out one of them")
             cursor.take("AS")
             query = cursor.rest()
         else:
@@ -181,8 +185,6 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
             )
     if not columns and query is None:
         raise cursor.error("expected a column list or AS SELECT")
-    if columns and query is not None:
-        raise cursor.error("a column list and AS SELECT exclude each other")
     return CreateTable(name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists)
 
 
@@ -194,7 +196,12 @@ def _property(item: str) -> tuple[str, str]:
 
 
 def _names(cursor: Cursor) -> tuple[str, ...]:
-    return tuple(Cursor(SqlTokens.of(item)).identifier("a column") for item in cursor.bracketed())
+    cursor.expect("(")
+    found = [cursor.identifier("a column")]
+    while cursor.take(","):
+        found.append(cursor.identifier("a column"))
+    cursor.expect(")")
+    return tuple(found)
 
 
 def _with_insert(cursor: Cursor) -> Insert | None:

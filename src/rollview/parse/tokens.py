@@ -169,6 +169,11 @@ class Cursor:
         place = Place(self.sql, token.start, token.stop)
         return SqlSyntaxError(f"Syntax error: {what}, found {token.text!r}", where=place, todo=todo)
 
+    def refusal(self, what: str, todo: str, back: int = 0) -> SqlSyntaxError:
+        """An error about what stands here, or before here, though it can be read."""
+        found = self.tokens[self.at - back : max(self.at, self.at - back + 1)]
+        return SqlSyntaxError(what, where=Place(self.sql, found[0].start, found[-1].stop), todo=todo)
+
     def identifier(self, meaning: str) -> str:
         if self.done:
             raise self.error(f"expected {meaning}")

@@ -95,7 +95,7 @@ def parse_view_statement(sql: str) -> ViewStatement | None:
 def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     if or_replace and if_not_exists:
-        raise cursor.error("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two")
+        raise cursor.refusal("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two", back=3)
     name = cursor.name("the view's name")
     policy, comment = Policy.AUTO, None
     while True:

@@ -445,6 +445,11 @@ class Limit(Node):
         return tuple(term.value for term in self.order)
 
     @property
+    def clause(self) -> str:
+        """What the user has written."""
+        return f"LIMIT {self.count}" if self.count is not None else f"OFFSET {self.offset}"
+
+    @property
     def details(self) -> str:
         terms = ", ".join(show(t.value) + (" desc" if t.descending else "") for t in self.order)
         return f"{self.count} offset {self.offset} by {terms}"

@@ -211,7 +211,7 @@ def _check_functions(catalog: Catalog, query: str, trusted: Collection[str]) -> 
     for call in unknown_functions(query, {*catalog.engine.functions(), *trusted}):
         raise SqlError(
             f"{call.name} is not a function of {catalog.engine.title}",
-            where=Place.find(query, call.name),
+            where=Place.call(query, call.name),
             why="it may give another result at every call, and then the view could never equal its query",
             todo=f"if it does not, say so: rv.declare_deterministic({call.name!r})",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,11 +11,12 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from rollview.compile.helpers import helped, helper_id
+from rollview.compile.helpers import helped, helper_id, helper_labels
 from rollview.compile.script import Script, has_one_value_each, refresh_script
-from rollview.compile.state import STATE, State, state_of
+from rollview.compile.state import STATE, State, made_types, state_of
 from rollview.compile.view import CompiledView, compile_view
 from rollview.delta.deriving import NotMaintained
+from rollview.delta.inexact import computed_from_inexact, makes_inexact
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import NotDeterministic, Unsupported
 from rollview.keys import Choice, facts_of
@@ -22,7 +24,7 @@ from rollview.parse.names import Name
 from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.view_statements import Policy
 from rollview.plan.building import BaseTable, Tables, Unbuildable
-from rollview.plan.nodes import Filter, Node, Project, Scan
+from rollview.plan.nodes import Aggregate, Filter, Node, Project, Scan, Window
 from rollview.refresh.relations import base_rows, columns_of
 from rollview.refresh.results import FULL, INEXACT
 from rollview.refresh.trying import takes_scripts
@@ -177,6 +179,7 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             layout = Layout(state.kind, state.columns, state.on, state.show, state.feed, types, state.picked)
             reason = reason or _not_maintained(catalog, view, state, rows, types[-1], vector)
             view = replace(view, key=visible_key(compiled, view.columns), not_null=never_null(compiled))
+            view = replace(view, inexact=_inexact(catalog, view, vector, state.kinds))
             return replace(view, layout=layout, always_full=reason, fingerprint=compiled.fingerprint), rows
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
@@ -289,6 +292,35 @@ def _not_maintained(
     ):
         return "not_comparable"
     return None if has_one_value_each(state) else INEXACT
+
+
+def _inexact(catalog: Catalog, view: View, vector: Mapping[str, Identity], known: Mapping[str, str]) -> dict[str, str]:
+    """The visible columns that are no floats and are computed from a floating-point aggregate, with this aggregate.
+    ``known`` are types of what aggregates make; the engine is asked for others only if they decide it."""
+    compiled, _ = compiled_plan(replace(view, helpers=()))
+    if compiled is None:
+        return {}
+    plan, engine = compiled.plan, catalog.engine
+    frames = {table: base_rows(catalog, view.bases[table], vector[table].version) for table in view.tables}
+    kinds = dict(known) | {made.name: shown.type for made, shown in zip(plan.columns, view.columns, strict=True)}
+
+    def found() -> dict[str, str]:
+        of = computed_from_inexact(plan, kinds)
+        shown = zip(plan.columns, view.columns, strict=True)
+        return {column.name: of[made.name] for made, column in shown if made.name in of and not column.is_float}
+
+    def types(part: Node) -> Sequence[str]:
+        return [kind for _, kind in engine.columns(engine.select(part, frames, helper_labels(part)))]
+
+    if not found():
+        return {}
+    for node in plan.walk():
+        if isinstance(node, Aggregate | Window) and makes_inexact(node, kinds):
+            items = node.aggregates if isinstance(node, Aggregate) else node.functions
+            kinds |= {item.column.name: "not known" for item in items}
+            with contextlib.suppress(Exception):  # the engine may not take a part alone: the step of a recursion
+                kinds |= made_types(node, types)
+    return found()
 
 
 #: What makes a VARIANT of something else.

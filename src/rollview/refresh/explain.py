@@ -40,6 +40,10 @@ def explain_view(catalog: Catalog, name: str) -> str:
     lines.append("  query")
     lines += [f"    {line}" for line in view.query.splitlines()]
     lines += _compiled(catalog, view)
+    if view.inexact:
+        lines.append("  values that may be others when computed again: verify may find them different")
+    for column, of in view.inexact.items():
+        lines.append(f"    {column} is computed from {of}, whose last digits depend on the order of its rows")
     if view.helpers:
         lines.append("  helpers, which store parts of the query and are refreshed first")
     for helper in view.helpers:

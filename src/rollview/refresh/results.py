@@ -173,8 +173,10 @@ class Outcome:
 class Verification:
     """A view compared with its query run from scratch. The samples hold a few of the differing rows. ``choices`` are
     those that the query leaves open, and how the view makes them, if its text run from scratch made others: then the
-    view is compared with the query whose choices are made as the view makes them. If several views are verified, there
-    may be an ``error`` instead: the view could not be compared."""
+    view is compared with the query whose choices are made as the view makes them. ``inexact`` are columns of other
+    types than floats that are computed from floating-point aggregates, if only these differ: that may be chance, or
+    the view may be wrong. If several views are verified, there may be an ``error`` instead: the view could not be
+    compared."""
 
     view: str
     missing: int
@@ -183,6 +185,7 @@ class Verification:
     extra_sample: tuple[dict[str, Any], ...] = ()
     choices: tuple[str, ...] = ()
     error: RollviewError | None = None
+    inexact: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

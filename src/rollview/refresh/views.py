@@ -36,6 +36,10 @@ class Column:
     name: str
     type: str
 
+    @property
+    def is_float(self) -> bool:
+        return self.type in ("double", "float")
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -68,7 +72,8 @@ class Helper:
 class View:
     """A view's definition. ``sources`` says what each table name in the query means, ``bases`` what the tables looked
     like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart,
-    ``not_null`` those that are never NULL;
+    ``not_null`` those that are never NULL; ``inexact`` are columns of other types than floats that are computed from a
+    floating-point aggregate, with this aggregate;
     ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
     view is, if it is one."""
@@ -89,6 +94,7 @@ class View:
     helpers: tuple[Helper, ...] = ()
     owner: str | None = None
     not_null: tuple[str, ...] = ()
+    inexact: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[str]:

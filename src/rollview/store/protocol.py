@@ -21,8 +21,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from rollview.engine.protocol import Answer, Frame
-from rollview.errors import Damaged, RollviewError, VersionGone
+from rollview.errors import Damaged, RollviewError, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name
+from rollview.parse.stored_names import view_of
 from rollview.parse.table_statements import TableStatement
 
 #: Columns that ``changes`` adds to a table's own.
@@ -81,6 +82,12 @@ def metadata_of(text: str | None) -> Mapping[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def no_such_table(table: str, names: Sequence[str]) -> TableNotFound:
+    """The error for a table that is not there; the users' own tables are offered."""
+    offered = [name for name in names if view_of(name) is None]
+    return TableNotFound(f"There is no table named {table}", todo=nearest(table, offered))
 
 
 def no_such_commit(table: str, having: str | None) -> VersionGone:

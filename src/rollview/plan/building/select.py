@@ -40,9 +40,22 @@ from rollview.plan.nodes import (
 )
 
 
+@dataclass(frozen=True)
+class _Generated:
+    """A generator in the select list, and the columns that it makes."""
+
+    node: Expr
+    value: Expr
+    output: tuple[Column, ...]
+
+    def over(self, plan: Node, value: Expr) -> Node:
+        return Generate(plan, value, self.output, is_outer_generator(self.node))
+
+
 @dataclass
 class _Select:
-    """A SELECT while it is built: the plan so far, what its names mean, and the items of the select list."""
+    """A SELECT while it is built: the plan so far, what its names mean, and the items of the select list. ``generated``
+    is a generator over groups, which waits for them."""
 
     context: Context
     node: exp.Select
@@ -51,6 +64,7 @@ class _Select:
     items: list[tuple[str, Expr]] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     values: dict[str, Expr] = field(default_factory=dict)
+    generated: _Generated | None = None
 
     def bound(self, expr: Expr) -> Expr:
         aliases = {label.casefold(): value for label, value in self.items}
@@ -102,6 +116,7 @@ def build_select(context: Context, node: exp.Select, parent: Scope | None) -> No
     having = node.args.get("having")
     grouped = (
         node.args.get("group") is not None
+        or select.generated is not None
         or any(holds_aggregate(value) for value in [*(v for _, v in select.items), *(t for t, _ in order)])
         or (having is not None and holds_aggregate(having.this))
     )
@@ -235,10 +250,29 @@ def _generator(select: _Select, item: Expr, generator: Expr) -> None:
     else:
         labels = generator_labels(select.context, generator)
     output = select.context.numbering.columns(labels)
-    value = select.bound(generator)
-    select.settle()
-    select.plan = Generate(select.plan, value, output, is_outer_generator(generator))
+    if _is_over_groups(select.node, generator, labels):
+        if select.generated is not None or generator.find(exp.Query) or _has_windows(select.node):
+            raise unbuildable(select.context, f"{_label(generator)} over groups", generator)
+        select.generated = _Generated(generator, select.bound(generator), output)
+    else:
+        value = select.bound(generator)
+        select.settle()
+        select.plan = _Generated(generator, value, output).over(select.plan, value)
     select.items += [(column.label, typed(column)) for column in output]
+
+
+def _has_windows(node: exp.Select) -> bool:
+    return any(item.find(exp.Window) for item in node.expressions) or node.args.get("qualify") is not None
+
+
+def _is_over_groups(node: exp.Select, generator: Expr, labels: Sequence[str]) -> bool:
+    """Whether a generator in the select list takes apart values of groups. A key that names it is made of its rows."""
+    group = node.args.get("group")
+    if group is None:
+        return node.args.get("having") is not None or any(map(holds_aggregate, node.expressions))
+    names = {label.casefold() for label in labels}
+    keys = all(isinstance(key, exp.Column) and key.name.casefold() not in names for key in group.expressions)
+    return holds_aggregate(generator) or (keys and bool(group.expressions))
 
 
 def _order_terms(select: _Select) -> list[tuple[Expr, exp.Ordered]]:
@@ -298,12 +332,15 @@ def _aggregate(select: _Select, order: list[tuple[Expr, exp.Ordered]], having: E
 
     select.items = [(label, over(value)) for label, value in select.items]
     order[:] = [(over(value), term) for value, term in order]
+    generated = None if select.generated is None else over(select.generated.value)
     select.pending += [item.rewritten(over) for item in waiting]
     conditions = [_condition(select, part).over(over) for part in (_parts(having) if having is not None else ())]
     by = tuple(Computed(group.column, typed(group.column)) for group in groups)
     select.plan = Aggregate(below, by, tuple(aggregates), sets)
     for condition in conditions:
         select.plan = condition.applied(context, select.plan)
+    if select.generated is not None and generated is not None:
+        select.plan = select.generated.over(select.plan, generated)
 
 
 def _computed_below(context: Context, plan: Node, keys: Sequence[Expr]) -> tuple[list[Computed], Node]:

@@ -21,6 +21,7 @@ from rollview.plan.building.context import Context, Unbuildable, again
 from rollview.plan.building.functions import of_nothing
 from rollview.plan.building.scope import typed
 from rollview.plan.expressions import (
+    MEANT,
     Expr,
     conjunction,
     conjuncts,
@@ -327,6 +328,7 @@ class Domain:
         number = exp.Window(
             this=exp.RowNumber(), partition_by=[typed(c) for c in source.columns], order=exp.Order(expressions=terms)
         )
+        number.meta[MEANT] = node.clause
         ranked = Window(below, (Computed(rank, number),))
         tests: list[Expr] = [exp.GT(this=typed(rank), expression=exp.Literal.number(node.offset))]
         if node.count is not None:

@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 
 from rollview.compile.state import STATE
 from rollview.engine.spark import spark_errors
-from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, nearest
+from rollview.errors import BadName, Damaged, RollviewError, TableNotFound
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.store.embedded.log import Log
 from rollview.store.embedded.reading import missing_file
+from rollview.store.protocol import no_such_table
 from rollview.store.session_names import Shown, names_of
 from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 
@@ -131,7 +132,7 @@ class DeltaNames:
         return self.sql_name(table)
 
     def _not_found(self, table: str) -> TableNotFound:
-        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+        return no_such_table(table, self.tables())
 
     def _damage_here(self, table: str) -> Damaged | None:
         """What is damaged of a table in the folder, as far as it is seen without Spark."""

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from rollview.engine.duck import DuckEngine, DuckFrame
-from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, VersionGone, nearest
+from rollview.errors import BadName, Damaged, RollviewError, TableNotFound, VersionGone
 from rollview.parse.names import Name
 from rollview.parse.stored_names import damaged
 from rollview.store.protocol import (
@@ -23,6 +23,7 @@ from rollview.store.protocol import (
     Commit,
     Identity,
     no_such_commit,
+    no_such_table,
 )
 
 #: Of a table: its id, its oldest version, its key, its properties.
@@ -107,7 +108,7 @@ class DuckReading:
             yield self.properties(table)
 
     def _not_found(self, table: str) -> TableNotFound:
-        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+        return no_such_table(table, self.tables())
 
     def identity(self, table: str) -> Identity:
         return Identity(self._info(table)[0], self.version(table))

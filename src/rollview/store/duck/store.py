@@ -6,8 +6,17 @@ from sqlglot import exp
 
 from rollview.engine.duck import DuckFrame, translated
 from rollview.engine.protocol import Answer
-from rollview.errors import Place, SqlSyntaxError, Unsupported
-from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
+from rollview.errors import ColumnNotFound, Place, SqlSyntaxError, Unsupported, nearest
+from rollview.parse.table_statements import (
+    Assignments,
+    CreateTable,
+    Delete,
+    DropTable,
+    Insert,
+    Merge,
+    TableStatement,
+    Update,
+)
 from rollview.parse.tokens import SqlTokens
 from rollview.store.duck.reading import quoted
 from rollview.store.duck.writing import DuckWriting
@@ -16,17 +25,26 @@ from rollview.store.protocol import Commit
 #: How statements begin that change nothing, and settings.
 _ASKING = {"SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "SET"}
 
+#: Verbs of SQL that say next what they are about.
+_OF_OBJECTS = {"ALTER", "ANALYZE", "CACHE", "CREATE", "DROP", "GRANT", "REFRESH", "REVOKE", "USE"}
+
 
 class DuckStore(DuckWriting):
     """Keeps the protocol of ``rollview.store.protocol.Store``; see there for what the methods promise."""
 
     def pass_on(self, sql: str) -> DuckFrame:
-        verb = next(iter(SqlTokens.of(sql).tokens))
-        if verb.text.upper() not in _ASKING:
+        words = SqlTokens.of(sql).tokens[:2]
+        verb = words[0].text.upper()
+        if verb not in _ASKING:
+            words = words if verb in _OF_OBJECTS else words[:1]
+            said = " ".join(word.text.upper() for word in words)
             raise Unsupported(
-                f"The DuckDB store has no {verb.text.upper()}",
-                where=Place(sql, verb.start, verb.stop),
-                todo="it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE and DROP TABLE",
+                f"The DuckDB store has no {said}"
+                if verb in _OF_OBJECTS
+                else f"No statement begins with {words[0].text}",
+                where=Place(sql, words[0].start, words[-1].stop),
+                todo="it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and "
+                "statements about a MATERIALIZED VIEW",
             )
         return DuckFrame(translated(sql))
 
@@ -99,10 +117,21 @@ class DuckStore(DuckWriting):
         values = {column: f"t.{quoted(column)}" for column in self._columns(table)}
         if isinstance(statement, Delete):
             return self._edit(table, f"{inner} AS t", "'d'", values, "DELETE")
-        sets = {name[-1].lower(): translated(text) for name, text in statement.assignments}
+        sets = self._assigned(table, statement.assignments)
         news = ", ".join(f"{sets.get(c.lower(), quoted(c))} AS {quoted('__new_' + c)}" for c in values)
         inner = f"(SELECT *, {news} FROM {self._rows_with_id(table)} AS {quoted(statement.alias)}{where})"
         return self._edit(table, f"{inner} AS t", "'u'", {c: f"t.{quoted('__new_' + c)}" for c in values}, "UPDATE")
+
+    def _assigned(self, table: str, assignments: Assignments) -> dict[str, str]:
+        """The new values by the names of their columns in lower case."""
+        columns = self._columns(table)
+        for name, _ in assignments:
+            if name[-1].lower() not in map(str.lower, columns):
+                raise ColumnNotFound(
+                    f"{table} has no column named {name[-1]}",
+                    todo=nearest(name[-1], columns) or f"its columns are {', '.join(columns)}",
+                )
+        return {name[-1].lower(): translated(text) for name, text in assignments}
 
     def _run_merge(self, statement: Merge, table: str) -> Commit:
         target, given = quoted(statement.alias), quoted(statement.source_alias)
@@ -115,7 +144,7 @@ class DuckStore(DuckWriting):
             more = f" AND ({translated(clause.condition)})" if clause.condition else ""
             test = f"WHEN {kinds[clause.matched]}{more} THEN"
             tests.append(f"{test} {chr(39)}{'d' if clause.action == 'delete' else 'u'}{chr(39)}")
-            sets = {name[-1].lower(): translated(text) for name, text in clause.assignments or ()}
+            sets = self._assigned(table, clause.assignments or ())
             for column in columns:
                 kept = f"{target}.{quoted(column)}" if clause.action == "update" else "NULL"
                 value = f"{given}.{quoted(column)}" if clause.assignments is None else sets.get(column.lower(), kept)

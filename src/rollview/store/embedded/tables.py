@@ -13,14 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rollview.engine.sessions import SparkSource, source_of
-from rollview.errors import Damaged, TableNotFound, nearest
+from rollview.errors import Damaged, TableNotFound
 from rollview.parse.names import Name, quote
 from rollview.parse.stored_names import damaged
 from rollview.store.embedded.log import Log
 from rollview.store.embedded.published import Published
 from rollview.store.embedded.reading import changed_rows, check_rows, few_changes, missing_file, snapshot_rows
 from rollview.store.embedded.snapshot import Snapshot
-from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit
+from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit, no_such_table
 from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 
 
@@ -75,7 +75,7 @@ class EmbeddedTables:
             raise self._not_found(table) from None
 
     def _not_found(self, table: str) -> TableNotFound:
-        return TableNotFound(f"There is no table named {table}", todo=nearest(table, self.tables()))
+        return no_such_table(table, self.tables())
 
     # what is left of a damaged table
 
