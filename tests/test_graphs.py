@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -14,9 +14,11 @@ from rollview import Rollview, connect
 from rollview.compile.script import refresh_script, show_script
 from rollview.compile.state import state_of
 from rollview.compile.view import CompiledView, compile_view
+from rollview.delta import deriving
 from rollview.errors import Unsupported, UserError
 from rollview.plan.nodes import Aggregate, Join, Node, Scan, UnionAll, show_plan, size
 from rollview.plan.normalising import apply_rule
+from rollview.plan.renaming import renamed
 from rollview.refresh import defining
 from tpcds import queries
 from tpcds.data import Retailer
@@ -94,6 +96,24 @@ def test_ctes_that_double_each_other_grow_with_their_text() -> None:
 def test_the_script_of_ctes_that_double_each_other_does_not_double() -> None:
     """Each CTE is a term of each one above it: n CTEs have n² terms, and not 2ⁿ."""
     check_growth(lambda n: len(script_of(doubling(n))), 3, most=4)
+
+
+def test_the_steps_of_a_union_are_compared_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Node] = []
+
+    def counted(plan: Node, names: Mapping[str, str]) -> Node:
+        calls.append(plan)
+        return renamed(plan, names)
+
+    monkeypatch.setattr(deriving, "renamed", counted)
+
+    def comparisons(n: int) -> int:
+        calls.clear()
+        sides = (f"SELECT a, {n + i} AS i, count(*) AS n FROM r WHERE b = {n + i} GROUP BY a" for i in range(n))
+        script_of(" UNION ALL ".join(sides))
+        return len(calls)
+
+    check_growth(comparisons, 4)
 
 
 def test_a_rule_looks_at_each_operator_once() -> None:

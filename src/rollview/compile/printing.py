@@ -376,7 +376,9 @@ class _Printer:
 
 def _named(value: Expr, name: str) -> Expr:
     """The value under a name. A column that has it gets no alias: over one, Spark's optimizer may trip in a union."""
-    return value if value == ref(name) else exp.alias_(value, name, quoted=True)
+    if isinstance(value, exp.Column) and value == ref(name):
+        return value
+    return exp.alias_(value, name, quoted=True, copy=False)
 
 
 def _hashable(node: Join) -> bool:

@@ -16,8 +16,9 @@ query computes from them is stored, too: readers need not compute, whatever thei
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -79,7 +80,11 @@ class State:
 
     def label(self, name: str) -> str:
         """The stored name of a column of the plan."""
-        return next(column.label for column in self.plan.columns if column.name == name)
+        return self._labels[name]
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return {column.name: column.label for column in self.plan.columns}
 
 
 def state_of(compiled: CompiledView, types: Types, labels: Sequence[str], dialect: str = "spark") -> State:
@@ -146,7 +151,8 @@ def _of_aggregate(node: Aggregate, types: Types) -> tuple[dict[str, str], Added 
     values += [Computed(Column(name, ""), exp.Max(this=mean.this.copy())) for name, mean in means]
     stored = types(Aggregate(node.input, (), tuple(values))) if values else ()
     found = dict(zip([item.column.name for item in values], stored, strict=True))
-    settled = [_settled(p, found[p.column.name], node) for p in partials.found]
+    averaged = _averaged(node)
+    settled = [_settled(p, found[p.column.name], averaged) for p in partials.found]
     kinds |= {name: found[name] for name, _ in means}
     if any(partial.combine != ADD for partial in settled):
         return kinds, None
@@ -252,7 +258,8 @@ def _groups(plan: Node, finish: _Finish, types: Types, names: Sequence[str], dia
     passed_on = tuple(Computed(Column(c.name, labels[c.name], c.type), ref(c.name)) for c in whole.columns)
     state_plan = Project(whole, (*passed_on, *computed))
     found = dict(zip([c.name for c in state_plan.columns], types(state_plan), strict=True))
-    settled = tuple(_settled(p, found[p.column.name], root) for p in partials.found)
+    averaged = _averaged(root)
+    settled = tuple(_settled(p, found[p.column.name], averaged) for p in partials.found)
     on = tuple(labels[key.column.name] for key in root.keys) or (ONE.label,)
     seen = {
         name: ref(value.name) if isinstance(value, exp.Column) else ref(f"__v_{name}") for name, value in wanted.items()
@@ -336,11 +343,16 @@ def _all() -> Expr:
     return exp.Count(this=exp.Star())
 
 
-def _settled(partial: Partial, kind: str, root: Aggregate) -> Partial:
+def _averaged(node: Aggregate) -> set[Expr]:
+    """The values of which an aggregate operator computes the mean."""
+    return {item.value.this for item in node.aggregates if isinstance(item.value, exp.Avg)}
+
+
+def _settled(partial: Partial, kind: str, averaged: Set[Expr]) -> Partial:
     """A sum is added to only if its type allows it."""
     if partial.combine != ADD or not isinstance(partial.value, exp.Sum):
         return partial
-    mean = any(isinstance(i.value, exp.Avg) and i.value.this == partial.value.this for i in root.aggregates)
+    mean = partial.value.this in averaged
     return partial if exact(kind, mean=mean) else replace(partial, change=None, combine=RECOMPUTE)
 
 

@@ -102,7 +102,7 @@ class Deriving:
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
         self._versions: dict[tuple[Node, str], Node] = {}
-        self._shapes: list[list[str]] = []
+        self._alike: dict[tuple[str, ...], list[Step]] = {}
         self._numbers = 0
 
     def old(self, plan: Node) -> Node:
@@ -197,14 +197,14 @@ class Deriving:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
-        shape = [node.title for node in plan.walk()]
-        for known, step in zip(self._shapes, self.steps, strict=True):
-            if known == shape and form(step.plan) == form(plan):
+        alike = self._alike.setdefault(tuple(node.title for node in plan.walk()), [])
+        for step in alike:
+            if form(step.plan) == form(plan):
                 scan = _step_scan(step)
                 pairs = zip(plan.columns, scan.output, strict=True)
                 return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
         self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what, delta or WEIGHT.name in plan.names))
-        self._shapes.append(shape)
+        alike.append(self.steps[-1])
         return _step_scan(self.steps[-1])
 
     def settle(self, *plans: Node) -> None:
@@ -244,6 +244,7 @@ def names_of(node: Aggregate) -> str:
     return " ".join(item.column.name for item in node.aggregates)
 
 
+@lru_cache(maxsize=4096)
 def form(plan: Node) -> Node:
     """The plan but for the names of its columns."""
     return renamed(plan, by_place(plan))

@@ -50,15 +50,17 @@ class Partials:
     """The stored columns of one aggregate operator, each once."""
 
     def __init__(self) -> None:
-        self.found: list[Partial] = []
+        self._by_value: dict[Expr, Partial] = {}
+
+    @property
+    def found(self) -> list[Partial]:
+        return list(self._by_value.values())
 
     def add(self, value: Expr, change: Expr | None, combine: str) -> Partial:
-        for known in self.found:
-            if known.value == value:
-                return known
-        name = f"__p{len(self.found)}"
-        self.found.append(Partial(Column(name, name), value, change, combine))
-        return self.found[-1]
+        if value not in self._by_value:
+            name = f"__p{len(self._by_value)}"
+            self._by_value[value] = Partial(Column(name, name), value, change, combine)
+        return self._by_value[value]
 
     def finished(self, item: Computed, rows: str, kind: str) -> Expr:
         """The aggregate's result from what is stored; ``rows`` is the stored number of rows, ``kind`` its type."""
@@ -93,7 +95,7 @@ class Partials:
         )
         added = self.add(exp.Sum(this=value.copy()), exp.Sum(this=signed), ADD)
         counted = self._count(value)
-        self.found[self.found.index(added)] = replace(added, known=counted.column.name)
+        self._by_value[added.value] = replace(added, known=counted.column.name)
         total, number = ref(added.column.name), ref(counted.column.name)
         known = exp.GT(this=number, expression=exp.Literal.number(0))
         return mean_of(total, number, kind) if mean else exp.Case(ifs=[exp.If(this=known, true=total)])

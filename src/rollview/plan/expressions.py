@@ -28,15 +28,14 @@ def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
 
 def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with columns replaced by other expressions."""
-    if values.keys().isdisjoint(names_in(expr)):
-        return expr.copy()
-
-    def one(node: Expr) -> Expr:
-        if isinstance(node, exp.Column) and node.name in values:
-            return grouped(values[node.name].copy())
-        return node
-
-    return transform(expr, one)
+    if isinstance(expr, exp.Column):  # most of them are
+        return grouped(values[expr.name].copy()) if expr.name in values else expr.copy()
+    found = expr.copy()
+    if not values.keys().isdisjoint(names_in(expr)):
+        for column in list(found.find_all(exp.Column)):
+            if column.name in values:
+                column.replace(grouped(values[column.name].copy()))
+    return found
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

@@ -524,7 +524,7 @@ def show(expr: Expr) -> str:
             named = exp.Anonymous(this="COLLECT_LIST", expressions=[each.this])
             bare = named if each is bare else bare
             each.replace(named)
-    return bare.sql(dialect="spark")
+    return bare.sql(dialect="spark", copy=False)
 
 
 def show_all(computed: Sequence[Computed]) -> str:

@@ -311,21 +311,20 @@ def _aggregate(select: _Select, order: list[tuple[Expr, exp.Ordered]], having: E
     values = [value for _, value in select.items]
     keys, sets = ([], None) if group is None else group_keys(context, group, values, partial(_key, select))
     groups, below = _computed_below(context, select.plan, keys)
-    aggregates: list[Computed] = []
+    grouped_by = {group.value: group.column for group in reversed(groups)}
+    aggregates: dict[Expr, Computed] = {}
 
     def over(expr: Expr) -> Expr:
         """The expression over the columns of the aggregation."""
-        for group in groups:
-            if expr == group.value or _unwrapped(expr) == group.value:
-                return typed(group.column)
+        for value in (expr, _unwrapped(expr)):
+            if value in grouped_by:
+                return typed(grouped_by[value])
         if isinstance(expr, exp.Grouping | exp.GroupingId) or _is_grouping(expr):
             expr = type(expr)(**{k: _each(v, over) for k, v in expr.args.items()})
         if is_aggregate(expr):
-            for item in aggregates:
-                if item.value == expr:
-                    return typed(item.column)
-            aggregates.append(Computed(context.numbering.column(_short(expr), type_of(expr)), expr))
-            return typed(aggregates[-1].column)
+            if expr not in aggregates:
+                aggregates[expr] = Computed(context.numbering.column(_short(expr), type_of(expr)), expr)
+            return typed(aggregates[expr].column)
         if isinstance(expr, exp.Window):
             return _window_over(expr, over)
         return type(expr)(**{k: _each(v, over) for k, v in expr.args.items()})
@@ -336,7 +335,7 @@ def _aggregate(select: _Select, order: list[tuple[Expr, exp.Ordered]], having: E
     select.pending += [item.rewritten(over) for item in waiting]
     conditions = [_condition(select, part).over(over) for part in (_parts(having) if having is not None else ())]
     by = tuple(Computed(group.column, typed(group.column)) for group in groups)
-    select.plan = Aggregate(below, by, tuple(aggregates), sets)
+    select.plan = Aggregate(below, by, tuple(aggregates.values()), sets)
     for condition in conditions:
         select.plan = condition.applied(context, select.plan)
     if select.generated is not None and generated is not None:
