@@ -78,7 +78,7 @@ def _reference(sql: str, table: exp.Table) -> Reference:
     if not parts or len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
         raise Unsupported(
             f"A view cannot read {table.sql('spark')}",
-            where=Place.find(sql, table.sql("spark")) or Place.call(sql, table.name),
+            where=Place.find(sql, table.sql("spark")) or Place.call(sql, table.name or getattr(table.this, "name", "")),
             why="it is not a table whose versions can be told apart",
             todo="load the rows into a table and read that",
         )
