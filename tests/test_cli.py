@@ -106,7 +106,16 @@ def test_status_refresh_verify_explain(shop: Any) -> None:
     assert [r["strategy"] for r in json.loads(shop("refresh", "m", "n", "--json").stdout)] == ["no_op", "no_op"]
     assert "REFRESH … FULL was asked for" in shop("refresh", "n", "--full").stdout
     assert json.loads(shop("verify", "--json", "n").stdout) == [
-        {"view": "n", "missing": 0, "extra": 0, "missing_sample": [], "extra_sample": [], "choices": [], "ok": True}
+        {
+            "view": "n",
+            "missing": 0,
+            "extra": 0,
+            "missing_sample": [],
+            "extra_sample": [],
+            "choices": [],
+            "inexact": [],
+            "ok": True,
+        }
     ]
     assert "materialized view n" in shop("explain", "n").stdout
     assert "SELECT count(*)" in json.loads(shop("explain", "n", "--json").stdout)["plan"]
