@@ -92,14 +92,19 @@ def test_commands_that_move_no_rows_need_no_spark(run: Any, arguments: list[str]
     assert (done.exit_code, said in done.output) == (code, True), done.output
 
 
-def test_a_process_that_moves_no_rows_takes_under_two_seconds(store: EmbeddedStore) -> None:
-    """Of the processor, so that it holds on a machine that is busy with other things."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "rollview.cli.main", "status", "-w", str(store.root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+def test_a_process_that_moves_no_rows_takes_little_more_than_the_import(store: EmbeddedStore) -> None:
+    """Two seconds where the import takes 0.7, as a ratio, so that it holds on a slow machine and on a busy one."""
+
+    def seconds(*command: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert (done.returncode, done.stderr) == (0, "")
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    imported = [seconds("-c", "import rollview") for _ in range(2)]
+    status = [seconds("-m", "rollview.cli.main", "status", "-w", str(store.root)) for _ in range(2)]
+    assert min(status) / min(imported) < 2.0 / 0.7
 
 
 def test_where_rows_move_the_missing_java_is_told(run: Any, store: EmbeddedStore) -> None:
