@@ -23,6 +23,10 @@ PROTOCOLS = ("classic", "connect")
 _ON_SPARK = {"spark", "opened"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="write the golden texts again instead of comparing them")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others."""
     for item in items:
