@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rollview import Rollview, connect
-from rollview.engine.local import DELTA_SETTINGS, delta_package, require_delta, start_session
+from rollview.engine.session import DELTA_SETTINGS, delta_package, require_delta, start_session
 from rollview.errors import UserError
 
 KINDS = ("embedded", "delta")

@@ -13,8 +13,8 @@ import duckdb
 import sqlglot
 
 import shop
+from rollview.frontend.sql import BaseTable
 from rollview.parse.names import Name
-from rollview.plan.building import BaseTable
 
 
 def execute_spark_sql(db: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from rollview import connect
-from rollview.engine.sessions import LocalSpark
+from rollview.engine.sources import LocalSpark
 from rollview.parse.stored_names import STATE_PREFIX
-from rollview.refresh.views import DEFINITION, stamp_metadata
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Identity, Stamp
+from rollview.views.catalog import DEFINITION, stamp_metadata
 
 _KINDS = {"int": IntegerType(), "string": StringType(), "double": DoubleType()}
 

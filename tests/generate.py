@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from rollview.plan.building import BaseTable
+from rollview.frontend.sql import BaseTable
 
 TABLES = {
     "r": BaseTable("r", (("k", "int"), ("a", "int"), ("b", "int"), ("s", "string")), ("k",)),

@@ -13,11 +13,11 @@ from pathlib import Path
 import shop
 from rollview import Rollview, connect
 from rollview.bench.tpch import TABLES, queries
-from rollview.compile.printing import print_plan
-from rollview.compile.script import show_script
-from rollview.delta.deriving import Step
+from rollview.codegen.printer import print_plan
+from rollview.delta.derivation import Step
 from rollview.errors import RollviewError
-from rollview.refresh.defining import compiled_view
+from rollview.strategy.script import show_script
+from rollview.views.define import compiled_view
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -69,7 +69,7 @@ def golden_text(rv: Rollview, name: str) -> str:
     parts["reason"] = [f"{view.always_full}, helpers: {[(each.id, each.tables) for each in view.helpers]}"]
     if compiled.view is not None:
         for dialect in DIALECTS:
-            parts[dialect] = compiled.view.printed(dialect).splitlines()
+            parts[dialect] = print_plan(compiled.view.plan, dialect, lines=True).splitlines()
     if compiled.state is not None and view.always_full is None:
         tables = sorted(view.bases)
         for table in tables if len(tables) > 1 else ():

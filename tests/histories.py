@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generate import TABLES, WITH_FLOATS, Generator, random_value
-from rollview.plan.building import BaseTable
+from rollview.frontend.sql import BaseTable
 
 
 @dataclass(frozen=True)

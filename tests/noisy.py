@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from rollview import Rollview
 from rollview.engine.duck import DuckEngine
-from rollview.refresh.relations import query_at, rows_of
 from rollview.store.duck import DuckStore
+from rollview.views.relation import query_at, rows_of
 
 #: How much of a value may be noise; twelve digits are left alone.
 _NOISE = 2e-13

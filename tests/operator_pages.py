@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rollview import connect
-from rollview.compile.script import refresh_script, show_script
 from rollview.parse.tokens import split_script
-from rollview.refresh.defining import compiled_view
+from rollview.strategy.script import refresh_script, show_script
+from rollview.views.define import compiled_view
 
 
 def script_of(sql: str) -> str:

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 import duck
 from rollview import Rollview, connect
 from rollview.cli import main
-from rollview.compile.printing import print_plan
-from rollview.compile.view import compile_view
-from rollview.plan.building import BaseTable
-from rollview.refresh.results import Verification
+from rollview.codegen.printer import print_plan
+from rollview.frontend.query import compile_view
+from rollview.frontend.sql import BaseTable
+from rollview.views.results import Verification
 from rows import rows
 
 TABLES = {
@@ -211,13 +211,13 @@ def test_verify_excuses_a_choice_and_nothing_else() -> None:
 def test_a_view_without_open_choices_is_never_compared_with_its_own_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the compiler were wrong, the text would tell: here a plan that forgets a filter."""
     from rollview.plan.nodes import Filter, Node
-    from rollview.plan.normalising import apply_rule
+    from rollview.plan.rewrite import apply_rule
 
     def forgetful(plan: Node) -> Node:
         return apply_rule(plan, lambda node: node.input if isinstance(node, Filter) else None)
 
     rv = filled()
-    monkeypatch.setattr("rollview.compile.view.normalise", forgetful)
+    monkeypatch.setattr("rollview.frontend.query.normalise", forgetful)
     rv.create("v", "SELECT g, count(*) AS n FROM t WHERE x > 1 GROUP BY g")
     assert not rv.verify("v").ok
 
@@ -332,7 +332,7 @@ def test_spark_collects_numbers_and_limits_as_the_key_decides(opened: Callable[.
 def test_what_cannot_be_followed_makes_the_same_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A view whose state its store cannot hold is recomputed at every refresh, by its plan and not by its text."""
     rv = filled()
-    monkeypatch.setattr("rollview.refresh.defining._holds", lambda *_: False)
+    monkeypatch.setattr("rollview.views.define._holds", lambda *_: False)
     rv.create("v", "SELECT id, row_number() OVER (PARTITION BY g ORDER BY x) AS n FROM t")
     rv.sql("DELETE FROM t WHERE id = 7")
     assert rv.refresh("v").reason == "not_stored"

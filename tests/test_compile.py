@@ -16,12 +16,12 @@ import shop
 import test_keys
 from rollview import Rollview, RollviewError
 from rollview.bench import tpch as tpch_suite
-from rollview.compile.printing import DIALECTS, print_plan
-from rollview.compile.view import compile_view
+from rollview.codegen.printer import DIALECTS, print_plan
+from rollview.frontend.query import compile_view
+from rollview.frontend.sql import BaseTable, Unbuildable, build_plan
 from rollview.parse.references import parse_query
-from rollview.plan.building import BaseTable, Unbuildable, build_plan
 from rollview.plan.nodes import Node, show_plan
-from rollview.plan.normalising import RULES, apply_rule
+from rollview.plan.rewrite import RULES, apply_rule
 from rows import bag
 
 VIEWS = {view.name: view for view in shop.views()}

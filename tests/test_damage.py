@@ -20,7 +20,7 @@ from conftest import KINDS, need_delta
 from folder import make_folder, touch
 from rollview import Rollview, UserError, connect
 from rollview.cli.main import app
-from rollview.engine.sessions import LocalSpark
+from rollview.engine.sources import LocalSpark
 from rollview.errors import (
     BadName,
     Damaged,

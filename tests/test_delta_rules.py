@@ -17,17 +17,17 @@ from sqlglot import exp
 import duck
 import generate
 from histories import Writer
-from rollview.compile.printing import print_plan
-from rollview.compile.state import added_up, window_types
-from rollview.compile.view import compile_view
-from rollview.delta.deriving import CHANGE, NEW, OLD, Deriving, Step
+from rollview.codegen.printer import print_plan
+from rollview.delta.derivation import CHANGE, NEW, OLD, Deriving, Step
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.passes.literal_keys import literal_keys
-from rollview.delta.preparing import prepared
-from rollview.delta.weights import WEIGHT
+from rollview.delta.rewrites import prepared
 from rollview.engine.duck import DuckEngine, DuckFrame
+from rollview.frontend.query import compile_view
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import INNER, Column, Filter, Join, Node, Scan, distinct, show_plan
+from rollview.plan.reserved import WEIGHT
+from rollview.state.state import added_up, window_types
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -108,7 +108,7 @@ def check(seed: int, choices: Sequence[Sequence[Pass]], sql: str | None = None) 
 
 
 def _now(plan: Node) -> Node:
-    from rollview.delta.deriving import at
+    from rollview.delta.derivation import at
 
     return at(plan, NEW, ())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import shlex
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import rollview
 from operator_pages import script_of
 from rollview.cli.main import app
-from rollview.refresh import helping
+from rollview.views import helpers
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -75,6 +76,14 @@ def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
                 assert rooms.index(used) <= number, f"{file} imports from {used}"
 
 
+def test_every_package_maps_its_files() -> None:
+    for folder in (file.parent for file in (ROOT / "src" / "rollview").glob("*/**/__init__.py")):
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        there = {file.name for file in folder.glob("*.py") if file.name != "__init__.py"}
+        there |= {f"{inner.parent.name}/" for inner in folder.glob("*/__init__.py")}
+        assert set(re.findall(r"^\| ``([\w./]+)``", text, flags=re.MULTILINE)) == there, folder
+
+
 def test_parsing_needs_no_spark() -> None:
     for file in (ROOT / "src" / "rollview" / "parse").glob("*.py"):
         assert "pyspark" not in file.read_text(encoding="utf-8")
@@ -100,7 +109,7 @@ def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
 
 
 def test_the_example_of_a_helper_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "WORTH_ROWS", 0)
+    monkeypatch.setattr(helpers, "WORTH_ROWS", 0)
     rv = rollview.connect("duckdb:")
     rv.sql(blocks((ROOT / "docs" / "helpers.md").read_text(encoding="utf-8"), "sql")[0])
     (helper,) = rv.catalog.get("small_lines").helpers

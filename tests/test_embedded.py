@@ -31,7 +31,7 @@ from rollview.errors import (
     VersionGone,
 )
 from rollview.store.edits import FILE, POSITION
-from rollview.store.embedded import finding, rewrite
+from rollview.store.embedded import lookup, rewrite
 from rollview.store.embedded import store as embedded_store
 from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log
@@ -556,7 +556,7 @@ def test_a_merge_into_a_large_table_does_the_same(rv: Rollview, monkeypatch: pyt
     )
     for table, size, here in (("small", 100_000, 0), ("large", 0, 100_000), ("huge", 0, -1)):
         monkeypatch.setattr(embedded_store, "_LARGE", size)
-        monkeypatch.setattr(finding, "_MOST_ROWS", here)
+        monkeypatch.setattr(lookup, "_MOST_ROWS", here)
         rv.store.create(
             table,
             rv.spark.sql(
@@ -590,7 +590,7 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
     picked = every.take([0, 5, 17, 1500, 2999])
     for names in (["id"], ["few"], ["s"], ["d"], ["ts"], ["ntz"], ["dec"], ["s", "few"], ["few", "f"], ["st", "id"]):
         wanted = {name: picked[name] for name in names}
-        found = finding.found_rows(snapshot, wanted, 10_000)
+        found = lookup.found_rows(snapshot, wanted, 10_000)
         assert found is not None
         for row in found.to_pylist():
             path, position = row.pop(FILE), row.pop(POSITION)
@@ -604,8 +604,8 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
             row["id"] for row in every.to_pylist() if all(row[c] in k for c, k in zip(compared, keys, strict=True))
         ]
         assert sorted(found["id"].to_pylist()) == sorted(expected)
-    assert finding.found_rows(snapshot, {"f": picked["f"]}, 10_000) is None
-    assert finding.found_rows(snapshot, {"few": picked["few"]}, 10) is None
+    assert lookup.found_rows(snapshot, {"f": picked["f"]}, 10_000) is None
+    assert lookup.found_rows(snapshot, {"few": picked["few"]}, 10) is None
 
 
 def test_rows_in_pieces_some_of_them_empty_all_come_to_spark(rv: Rollview) -> None:

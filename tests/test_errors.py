@@ -14,7 +14,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from rollview import Rollview, RollviewError, connect
-from rollview.engine import local
+from rollview.engine import session
 from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, UserError, VersionGone
 from rows import rows
 
@@ -160,17 +160,17 @@ def test_no_java_names_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(JavaMissing, match="openjdk-17-jre-headless"):
-        local.require_java()
+        session.require_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaMissing, match="JAVA_HOME"):
-        local.require_java()
+        session.require_java()
     old = tmp_path / "bin" / "java"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     old.chmod(0o755)
     shutil.copy("/bin/sh", tmp_path / "sh")
     with pytest.raises(JavaMissing, match="is Java 11"):
-        local.require_java()
+        session.require_java()
 
 
 def test_a_place_in_long_and_many_lines_is_shown_around_it() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from rollview import Rollview, connect
-from rollview.delta.fan_out import before_consolidation, most_rows
+from rollview.delta.analysis.fan_out import before_consolidation, most_rows
 from rollview.delta.weights import consolidated
 from rollview.engine.protocol import Kept
+from rollview.frontend.sql import BaseTable, build_plan
 from rollview.parse.references import parse_query
-from rollview.plan.building import BaseTable, build_plan
 from rollview.plan.nodes import Node, Scan
-from rollview.plan.normalising import normalise
+from rollview.plan.rewrite import normalise
 
 ROWS = 150_000
 

@@ -8,7 +8,7 @@ import pytest
 
 from rollview import Rollview, connect
 from rollview.plan.nodes import Scan
-from rollview.refresh.steps import Running
+from rollview.refresh.execute import Running
 from rows import rows
 
 LIMITS = {

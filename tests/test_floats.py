@@ -9,9 +9,9 @@ import pytest
 import shop
 from noisy import NoisyEngine, alike, answers, noisy, right, shown
 from rollview import NotIncremental, Rollview
-from rollview.delta.inexact import makes_inexact
+from rollview.delta.analysis.inexact import makes_inexact
 from rollview.parse.stored_names import HELPER_PREFIX
-from rollview.refresh.defining import compiled_view
+from rollview.views.define import compiled_view
 
 _SUMS = "(SELECT g, SUM(x) AS s FROM t GROUP BY g)"
 _NUMBERS = "(SELECT g, COUNT(*) AS n FROM t GROUP BY g)"

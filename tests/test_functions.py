@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from rollview.compile.dialects import in_dialect
-from rollview.parse.reading import is_generator, read
-from rollview.plan.building.functions import is_aggregate
+from rollview.codegen.dialects import in_dialect
+from rollview.frontend.sql.functions import is_aggregate
+from rollview.parse.tree import is_generator, read
 
 #: Give another result at every call.
 CHANCE = {"aes_encrypt", "current_time", "current_timestamp", "java_method", "localtimestamp", "now", "rand", "randn"} | {

@@ -11,15 +11,16 @@ import pytest
 import duck
 import generate
 from rollview import Rollview, connect
-from rollview.compile.script import refresh_script, show_script
-from rollview.compile.state import state_of
-from rollview.compile.view import CompiledView, compile_view
-from rollview.delta import deriving
+from rollview.codegen.printer import print_plan
+from rollview.delta import derivation
 from rollview.errors import Unsupported, UserError
+from rollview.frontend.query import CompiledView, compile_view
 from rollview.plan.nodes import Aggregate, Join, Node, Scan, UnionAll, show_plan, size
-from rollview.plan.normalising import apply_rule
-from rollview.plan.renaming import renamed
-from rollview.refresh import defining
+from rollview.plan.rename import renamed
+from rollview.plan.rewrite import apply_rule
+from rollview.state.state import state_of
+from rollview.strategy.script import refresh_script, show_script
+from rollview.views import define
 from tpcds import queries
 from tpcds.data import Retailer
 
@@ -74,7 +75,7 @@ def test_a_cte_that_is_read_several_times_is_one_operator() -> None:
 
 
 def test_a_cte_that_is_read_several_times_is_printed_once() -> None:
-    assert compiled(mentions(3)).printed().count("GROUP BY") == 1
+    assert print_plan(compiled(mentions(3)).plan).count("GROUP BY") == 1
 
 
 def test_a_cte_that_is_read_several_times_is_derived_once() -> None:
@@ -84,13 +85,13 @@ def test_a_cte_that_is_read_several_times_is_derived_once() -> None:
 
 def test_operators_and_characters_grow_with_the_number_of_mentions() -> None:
     check_growth(lambda k: size(compiled(mentions(k)).plan), 2)
-    check_growth(lambda k: len(compiled(mentions(k)).printed()), 2)
+    check_growth(lambda k: len(print_plan(compiled(mentions(k)).plan)), 2)
 
 
 def test_ctes_that_double_each_other_grow_with_their_text() -> None:
     check_growth(lambda n: size(compiled(doubling(n)).plan), 5)
     check_growth(lambda n: characters(compiled(doubling(n)).shown()), 5)
-    check_growth(lambda n: len(compiled(doubling(n)).printed()), 5)
+    check_growth(lambda n: len(print_plan(compiled(doubling(n)).plan)), 5)
 
 
 def test_the_script_of_ctes_that_double_each_other_does_not_double() -> None:
@@ -105,7 +106,7 @@ def test_the_steps_of_a_union_are_compared_once_each(monkeypatch: pytest.MonkeyP
         calls.append(plan)
         return renamed(plan, names)
 
-    monkeypatch.setattr(deriving, "renamed", counted)
+    monkeypatch.setattr(derivation, "renamed", counted)
 
     def comparisons(n: int) -> int:
         calls.clear()
@@ -341,7 +342,7 @@ def test_a_second_refresh_compiles_nothing(channels: Rollview, monkeypatch: pyte
         return run
 
     for name in ("refresh_script", "compile_view"):
-        monkeypatch.setattr(defining, name, counted(name, getattr(defining, name)))
+        monkeypatch.setattr(define, name, counted(name, getattr(define, name)))
     for number in range(2):
         channels.sql(f"INSERT INTO item (i_item_sk, i_brand_id) VALUES ({90000 + number}, 1)")
         assert channels.refresh("q14b").strategy != "full"

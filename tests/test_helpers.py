@@ -11,11 +11,13 @@ import pytest
 
 import duck
 from rollview import Rollview, connect
-from rollview.compile.helpers import helped, helper_id
-from rollview.compile.view import compile_view
 from rollview.errors import NotIncremental, SchemaChanged
+from rollview.frontend.query import compile_view
 from rollview.plan.nodes import Node, show_plan
-from rollview.refresh import creating, defining, helping, running
+from rollview.refresh import refresh
+from rollview.state.helpers import helped, helper_id
+from rollview.views import create, define
+from rollview.views import helpers as helper_views
 from rows import rows
 from test_refresh import VIEWS, followed, judged
 
@@ -48,8 +50,8 @@ CHANGES = [
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are small here: helpers are made whatever they save."""
-    monkeypatch.setattr(helping, "WORTH_ROWS", 0)
-    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 0)
+    monkeypatch.setattr(helper_views, "WORTH_ROWS", 0)
+    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 0)
 
 
 @pytest.fixture
@@ -105,11 +107,11 @@ def test_a_helper_is_made_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) 
     filled(rv)
     rv.create("small", STOCK)
     assert helpers(rv, "small") == []
-    monkeypatch.setattr(helping, "WORTH_ROWS", 16)
-    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 5)
+    monkeypatch.setattr(helper_views, "WORTH_ROWS", 16)
+    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 5)
     rv.create("many_groups", STOCK)
     assert helpers(rv, "many_groups") == []
-    monkeypatch.setattr(helping, "ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 4)
     rv.create("few_groups", STOCK)
     rv.create("always", STOCK, policy="FULL")
     rv.create(
@@ -144,7 +146,7 @@ def test_a_refresh_that_was_cut_off_after_its_helper_goes_on(session: Rollview) 
     rv = session
     rv.create("v", STOCK)
     rv.sql(CHANGES[0])
-    running.refresh_view(rv.catalog, helpers(rv, "v")[0])
+    refresh.refresh_view(rv.catalog, helpers(rv, "v")[0])
     assert rv.verify("v").ok
     rv.sql(CHANGES[1])
     assert rv.refresh("v").strategy == "row_delta"
@@ -168,7 +170,7 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 
 @pytest.mark.usefixtures("everywhere")
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, write = session, defining.write_whole
+    rv, write = session, define.write_whole
 
     def interrupted(*arguments: object, over: bool = False) -> None:
         raise KeyboardInterrupt
@@ -177,11 +179,11 @@ def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch
         write(*arguments, over=over)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(creating, "write_whole", interrupted)
+    monkeypatch.setattr(create, "write_whole", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
     assert rv.store.tables() == ["line", "part"]
-    monkeypatch.setattr(creating, "write_whole", written_and_interrupted)
+    monkeypatch.setattr(create, "write_whole", written_and_interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
     rv.sql(CHANGES[0])
@@ -201,22 +203,22 @@ def test_a_view_and_its_helpers_do_not_go_back() -> None:
     rv.refresh_all()
     late = rv.catalog.reflected(rv.catalog.get("v")).vector
     for name in ("v", "plain"):
-        assert running.refresh_view(rv.catalog, name, fixed=early).strategy == "no_op"
+        assert refresh.refresh_view(rv.catalog, name, fixed=early).strategy == "no_op"
         assert rv.verify(name).ok
     rv.sql(CHANGES[1])
-    running.refresh_view(rv.catalog, helpers(rv, "v")[0])
-    running.refresh_view(rv.catalog, "v", fixed=late)  # the helper is further: so the view goes there, too
+    refresh.refresh_view(rv.catalog, helpers(rv, "v")[0])
+    refresh.refresh_view(rv.catalog, "v", fixed=late)  # the helper is further: so the view goes there, too
     assert rv.verify("v").ok
     assert rv.refresh("v").strategy == "no_op"
 
 
 @pytest.mark.usefixtures("everywhere")
 def test_that_a_helper_was_recomputed_is_told(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, why = session, running.why_full
+    rv, why = session, refresh.why_full
     rv.create("v", STOCK)
     own = set(helpers(rv, "v"))
     monkeypatch.setattr(
-        running, "why_full", lambda c, v, *rest: "layout_changed" if v.name in own else why(c, v, *rest)
+        refresh, "why_full", lambda c, v, *rest: "layout_changed" if v.name in own else why(c, v, *rest)
     )
     rv.sql(CHANGES[0])
     result = rv.refresh("v")

@@ -12,9 +12,8 @@ import duck
 import generate
 import shop
 from rollview import connect
-from rollview.compile.helpers import helped
-from rollview.compile.printing import print_plan
-from rollview.compile.view import compile_view
+from rollview.codegen.printer import print_plan
+from rollview.frontend.query import compile_view
 from rollview.keys import facts_of
 from rollview.plan.nodes import (
     Aggregate,
@@ -33,6 +32,7 @@ from rollview.plan.nodes import (
     Values,
     Window,
 )
+from rollview.state.helpers import helped
 
 GOOD = [view for view in shop.views() if view.expect != "error"]
 

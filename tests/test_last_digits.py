@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from noisy import noisy
 from rollview import Rollview, connect
-from rollview.refresh.relations import rows_of
-from rollview.refresh.verify import compare, picked
+from rollview.views.relation import rows_of
+from rollview.views.verify import compare, picked
 
 #: Queries with columns that are no floats and see last digits; those columns, and the aggregates that they are of.
 SEEN = {

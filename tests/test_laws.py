@@ -14,7 +14,7 @@ import pytest
 from histories import History, history, shrunk
 from noisy import NoisyEngine, alike, noisy, right
 from rollview import Rollview, connect
-from rollview.refresh import helping
+from rollview.views import helpers
 from rows import rows as rows_of
 
 Opened = Callable[[], Rollview]
@@ -99,8 +99,8 @@ LAWS = [equal_after_every_refresh, equal_after_one_refresh, no_trace_of_what_was
 def helpers_for_all() -> Iterator[None]:
     """Every aggregate inside a query that can have a helper gets one, however small its table is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(helping, "WORTH_ROWS", 0)
-        patch.setattr(helping, "ROWS_PER_GROUP", 0)
+        patch.setattr(helpers, "WORTH_ROWS", 0)
+        patch.setattr(helpers, "ROWS_PER_GROUP", 0)
         yield
 
 

@@ -14,8 +14,8 @@ from odd_statements import statement
 from rollview import Rollview, RollviewError, connect
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.parse.names import quote
-from rollview.refresh.views import View
 from rollview.store.protocol import Identity
+from rollview.views.catalog import View
 
 _SPARE = (
     "CREATE TABLE spare (id INT, name STRING, x DOUBLE, d DATE);"

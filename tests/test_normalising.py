@@ -6,16 +6,16 @@ import pytest
 
 import duck
 import generate
+from rollview.frontend.sql import build_plan
 from rollview.parse.references import parse_query
-from rollview.plan.building import build_plan
 from rollview.plan.nodes import MultiJoin, show_plan
-from rollview.plan.normalising import RULES, Rule, apply_rule, normalise
-from rollview.plan.normalising.drop_projects import drop_projects
-from rollview.plan.normalising.expand_grouping_sets import expand_grouping_sets
-from rollview.plan.normalising.infer_predicates import infer_predicates
-from rollview.plan.normalising.merge_filters import merge_filters
-from rollview.plan.normalising.merge_projects import merge_projects
-from rollview.plan.normalising.right_to_left import right_to_left
+from rollview.plan.rewrite import RULES, Rule, apply_rule, normalise
+from rollview.plan.rewrite.drop_projects import drop_projects
+from rollview.plan.rewrite.expand_grouping_sets import expand_grouping_sets
+from rollview.plan.rewrite.infer_predicates import infer_predicates
+from rollview.plan.rewrite.merge_filters import merge_filters
+from rollview.plan.rewrite.merge_projects import merge_projects
+from rollview.plan.rewrite.right_to_left import right_to_left
 
 
 def shown(sql: str, *rules: Rule) -> list[str]:

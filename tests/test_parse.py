@@ -8,7 +8,7 @@ from rollview import connect
 from rollview.errors import SqlSyntaxError, Unsupported
 from rollview.parse.names import parse_name, quote_name
 from rollview.parse.references import references, substitute
-from rollview.parse.table_statements import (
+from rollview.parse.tables import (
     CreateTable,
     Delete,
     DropPlainView,
@@ -21,7 +21,7 @@ from rollview.parse.table_statements import (
     parse_table_statement,
 )
 from rollview.parse.tokens import SqlTokens, split_script
-from rollview.parse.view_statements import (
+from rollview.parse.views import (
     CreateView,
     DescribeView,
     DropView,

@@ -19,8 +19,8 @@ import duck
 import generate
 import shop
 from rollview.bench import tpch as tpch_suite
-from rollview.compile.printing import print_plan
-from rollview.compile.view import compile_view
+from rollview.codegen.printer import print_plan
+from rollview.frontend.query import compile_view
 from rollview.plan.nodes import show_plan
 
 GOOD = [view for view in shop.views() if view.expect != "error"]

@@ -12,14 +12,14 @@ import pytest
 
 import shop
 from rollview import Rollview, connect
-from rollview.compile import script
-from rollview.delta.deriving import NEW
+from rollview.delta.derivation import NEW
 from rollview.engine.duck import DuckEngine
 from rollview.engine.spark import settings
 from rollview.errors import TooLargeToSend
 from rollview.plan.nodes import Join, Node, Scan
-from rollview.refresh import steps
-from rollview.refresh.results import REASONS
+from rollview.refresh import execute
+from rollview.strategy import script
+from rollview.views.results import REASONS
 
 VIEWS = [view for view in shop.views() if view.expect != "error"]
 MORE = shop.more_views()
@@ -230,7 +230,7 @@ def test_a_refresh_takes_as_many_jobs_whatever_the_data(opened: Callable[..., Ro
 @pytest.mark.parametrize("name", ["drop_empty", "literal_keys", "small_sides", "prepared"])
 def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each can be left out: the views follow the rounds all the same."""
-    monkeypatch.setattr(script if name == "prepared" else steps, name, lambda plan, *_, **__: plan)
+    monkeypatch.setattr(script if name == "prepared" else execute, name, lambda plan, *_, **__: plan)
     views = [view for view in VIEWS if view.expect == "incremental"][::16]
     for view_name, outcome in followed(connect("duckdb:"), views, 7).items():
         assert not outcome.wrong, (view_name, outcome.wrong)

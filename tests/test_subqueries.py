@@ -13,9 +13,9 @@ import sqlglot
 
 import duck
 import generate
-from rollview.compile.printing import print_plan
+from rollview.codegen.printer import print_plan
+from rollview.frontend.sql import build_plan
 from rollview.parse.references import parse_query
-from rollview.plan.building import build_plan
 from rollview.plan.nodes import show_plan
 
 REWRITINGS = {

@@ -11,11 +11,11 @@ import pytest
 
 from rollview import InternalError, Rollview, UserError, connect
 from rollview.errors import SchemaChanged, ViewNotFound
-from rollview.refresh import together
-from rollview.refresh.results import Outcome, RefreshResult
-from rollview.refresh.running import refresh_view
-from rollview.refresh.together import levels
-from rollview.refresh.views import View
+from rollview.refresh import batch
+from rollview.refresh.batch import levels
+from rollview.refresh.refresh import refresh_view
+from rollview.views.catalog import View
+from rollview.views.results import Outcome, RefreshResult
 
 
 @pytest.fixture(params=["duckdb", pytest.param("embedded", marks=pytest.mark.spark)])
@@ -61,8 +61,8 @@ def test_a_base_table_that_moves_on_meanwhile_is_seen_by_all_or_none(
     rv.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
     rv.create("w", "SELECT v.g, v.s, t.id FROM v JOIN t ON v.g = t.g")
     rv.sql("INSERT INTO t VALUES (5, 'a', 10)")
-    from rollview.refresh import together
-    from rollview.refresh.running import refresh_view
+    from rollview.refresh import batch
+    from rollview.refresh.refresh import refresh_view
 
     plain, writes = refresh_view, iter(["INSERT INTO t VALUES (6, 'a', 100)", "DELETE FROM t WHERE id = 1"])
 
@@ -71,7 +71,7 @@ def test_a_base_table_that_moves_on_meanwhile_is_seen_by_all_or_none(
         rv.sql(next(writes))
         return done
 
-    monkeypatch.setattr(together, "refresh_view", with_a_writer)
+    monkeypatch.setattr(batch, "refresh_view", with_a_writer)
     rv.refresh_all()
     vectors = {view.name: view.vector["t"] for view in rv.views()}
     assert vectors == {"v": 2, "w": 2}
@@ -105,8 +105,8 @@ def test_levels() -> None:
 
 def test_siblings_are_refreshed_side_by_side(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for the other to begin, twice."""
-    from rollview.refresh import together
-    from rollview.refresh.running import refresh_view
+    from rollview.refresh import batch
+    from rollview.refresh.refresh import refresh_view
 
     rv.sql("CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a', 1)")
     rv.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
@@ -117,7 +117,7 @@ def test_siblings_are_refreshed_side_by_side(rv: Rollview, monkeypatch: pytest.M
         both.wait()
         return plain(*args, **named)
 
-    monkeypatch.setattr(together, "refresh_view", waiting)
+    monkeypatch.setattr(batch, "refresh_view", waiting)
     for change in ("INSERT INTO t VALUES (2, 'b', 2)", "UPDATE t SET n = n + 1"):
         rv.sql(change)
         assert all(result.strategy != "full" for result in rv.refresh_all())
@@ -209,7 +209,7 @@ def test_a_failure_that_nobody_foresaw_is_a_bug_and_stays_where_it_is(
             raise ZeroDivisionError("by chance")
         return refresh_view(catalog, name, **named)
 
-    monkeypatch.setattr(together, "refresh_view", failing)
+    monkeypatch.setattr(batch, "refresh_view", failing)
     silver = next(each for each in medal.refresh_all() if each.view == "silver")
     assert isinstance(silver.error, InternalError)
     assert "silver could not be refreshed: ZeroDivisionError: by chance" in str(silver.error)
@@ -225,8 +225,8 @@ def test_ctrl_c_stops_everything(medal: Rollview, monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(type(medal.engine), "parallel", parallel)
-    monkeypatch.setattr(together, "refresh_view", interrupted)
-    monkeypatch.setattr(together, "_AT_A_TIME", 1)
+    monkeypatch.setattr(batch, "refresh_view", interrupted)
+    monkeypatch.setattr(batch, "_AT_A_TIME", 1)
     with pytest.raises(KeyboardInterrupt):
         medal.refresh_all()
     assert "gold" not in begun

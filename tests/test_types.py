@@ -8,11 +8,11 @@ import pytest
 
 import shop
 from rollview import Rollview, connect
-from rollview.compile.dialects import in_spark
+from rollview.codegen.dialects import in_spark
 from rollview.engine.protocol import has_no_equality
 from rollview.errors import NotIncremental, Unsupported
-from rollview.parse.reading import read
-from rollview.refresh import defining
+from rollview.parse.tree import read
+from rollview.views import define
 
 #: Over a table v (id, v VARIANT, g) and a table m (id, g): the strategies after rows came, and after some went.
 VARIANTS = {
@@ -29,7 +29,7 @@ VARIANTS = {
 @pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_view_is_planned_as_it_will_be_refreshed(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked of the engine for views over VARIANT, asked for every conformance view: it takes them all."""
-    monkeypatch.setattr(defining, "_sees_variant", lambda view, state: True)
+    monkeypatch.setattr(define, "_sees_variant", lambda view, state: True)
     rv = connect("duckdb:")
     for sql in shop.schema():
         rv.sql(sql)

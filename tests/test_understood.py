@@ -14,23 +14,23 @@ import duck
 import generate
 import shop
 from rollview import NotIncremental, Rollview, connect
-from rollview.compile.printing import print_plan
-from rollview.compile.view import compile_view
+from rollview.codegen.printer import print_plan
 from rollview.errors import NotDeterministic
-from rollview.parse.references import parse_query
-from rollview.plan.building import (
+from rollview.frontend.query import compile_view
+from rollview.frontend.sql import (
     Unbuildable,
-    binding,
+    bind,
     build_plan,
+    from_clause,
     pivot,
     query,
-    relations,
     select,
     subqueries,
     understood,
 )
-from rollview.plan.building.context import Context
-from rollview.plan.building.numbering import Numbering
+from rollview.frontend.sql.context import Context
+from rollview.frontend.sql.unique_names import Numbering
+from rollview.parse.references import parse_query
 from rollview.plan.expressions import Expr
 
 _QUERY = (
@@ -124,7 +124,7 @@ def test_no_part_of_a_query_is_read_without_being_opened(monkeypatch: pytest.Mon
         opened.add((node.key, node.sql("spark")))
         original(context, node, opening)
 
-    for module in (understood, binding, pivot, query, relations, select, subqueries):
+    for module in (understood, bind, pivot, query, from_clause, select, subqueries):
         monkeypatch.setattr(module, "only", recorded)
     generated = [generate.Generator(random.Random(seed)).query() for seed in range(60)]
     texts = [(view.sql, duck.shop_tables()) for view in shop.views() if view.expect != "error"]

@@ -21,10 +21,10 @@ from folder import make_folder, touch
 from rollview import UserError, connect
 from rollview.cli.main import app
 from rollview.cli.watch import LONGEST_PAUSE, Pauses
-from rollview.engine.sessions import LocalSpark
+from rollview.engine.sources import LocalSpark
 from rollview.errors import JavaMissing, SchemaChanged
-from rollview.refresh.views import Catalog
 from rollview.store.embedded import EmbeddedStore
+from rollview.views.catalog import Catalog
 
 
 @pytest.fixture(autouse=True)

@@ -240,3 +240,13 @@ def nearest(name: str, names: Iterable[str]) -> str:
     by_fold = {candidate.casefold(): candidate for candidate in names}
     close = difflib.get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(f'`{by_fold[c]}`' for c in close)}?" if close else ""
+
+
+def named_error(what: str, error: Exception) -> RollviewError:
+    """The error; one that nobody foresaw is a bug of ours, and the cause is kept."""
+    if isinstance(error, RollviewError):
+        return error
+    said = str(error).partition("\n")[0]
+    bug = InternalError(f"{what}: {type(error).__name__}: {said}", todo="please report it, with the view's query")
+    bug.__cause__ = error
+    return bug

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.engine.local import require_delta
 from rollview.engine.protocol import Answer, Engine, Frame
-from rollview.engine.sessions import GivenSpark, LocalSpark
+from rollview.engine.session import require_delta
+from rollview.engine.sources import GivenSpark, LocalSpark
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
     BadName,
@@ -28,10 +28,9 @@ from rollview.errors import (
 )
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
-from rollview.parse.reading import RAW_STRINGS
 from rollview.parse.references import references
 from rollview.parse.stored_names import STATE_PREFIX
-from rollview.parse.table_statements import (
+from rollview.parse.tables import (
     CreateTable,
     DropPlainView,
     DropTable,
@@ -42,7 +41,8 @@ from rollview.parse.table_statements import (
     parse_table_statement,
 )
 from rollview.parse.tokens import SqlTokens, split_script
-from rollview.parse.view_statements import (
+from rollview.parse.tree import RAW_STRINGS
+from rollview.parse.views import (
     CreateView,
     DescribeView,
     DropView,
@@ -53,19 +53,19 @@ from rollview.parse.view_statements import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.creating import create_view
-from rollview.refresh.defining import publish
+from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
-from rollview.refresh.freshness import Freshness
-from rollview.refresh.relations import rows_of
-from rollview.refresh.results import Outcome, RefreshResult, Verification, ViewStatus
-from rollview.refresh.running import drop_view, refresh_view, status_of
-from rollview.refresh.together import refresh_all, refresh_upstream
-from rollview.refresh.verify import verify_all, verify_view
-from rollview.refresh.views import Catalog
+from rollview.refresh.refresh import drop_view, refresh_view, status_of
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Store
+from rollview.views.catalog import Catalog
+from rollview.views.create import create_view
+from rollview.views.define import publish
+from rollview.views.freshness import Freshness
+from rollview.views.relation import rows_of
+from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
+from rollview.views.verify import verify_all, verify_view
 
 
 def connect(

@@ -1,4 +1,19 @@
-"""Measurements. One file per suite; each returns a report whose figures stand beside the rows read and written."""
+"""Measurements. One file per suite; each returns a report whose figures stand beside the rows read and written.
+
+| file | what it does |
+|---|---|
+| ``turns.py`` | changes in turns: refresh against recomputation |
+| ``counting.py`` | rows that Spark read and wrote |
+| ``report.py`` | what a measurement returns |
+| ``tpch.py`` | TPC-H's tables and queries |
+| ``tpch_refresh.py`` | TPC-H as views |
+| ``growth.py`` | a refresh at scale 1 and 4 |
+| ``openivm.py`` | the OpenIVM thesis' joins |
+| ``append.py`` | rows that arrive in order |
+| ``share.py`` | how much may change before recomputing wins |
+| ``no_op.py`` | a refresh with nothing to do |
+| ``compile.py`` | compile times |
+"""
 
 from collections.abc import Callable
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rollview.bench.counting import COMPARED
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED
 from rollview.bench.turns import MEASURED, WARM_UP, measure
 from rollview.session import Rollview
 

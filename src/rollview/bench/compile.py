@@ -11,8 +11,8 @@ import time
 
 from rollview.bench.report import Report
 from rollview.bench.tpch import TABLES, queries
-from rollview.compile.printing import print_plan
-from rollview.compile.view import compile_view
+from rollview.codegen.printer import print_plan
+from rollview.frontend.query import compile_view
 
 REPEATS = 9
 

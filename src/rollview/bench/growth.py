@@ -12,13 +12,13 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from rollview.bench.counting import Counting, Rows
 from rollview.bench.report import Report
-from rollview.bench.rows import Counting, Rows
 from rollview.bench.tpch import queries
 from rollview.bench.tpch_refresh import PART, load, make_data, replace_orders
 from rollview.errors import InternalError
-from rollview.refresh.results import NO_OP, RefreshResult
 from rollview.session import Rollview, connect
+from rollview.views.results import NO_OP, RefreshResult
 
 FACTOR = 4
 

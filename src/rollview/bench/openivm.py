@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rollview.bench.counting import COMPARED, Counting, Rows, compared
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED, Counting, Rows, compared
 from rollview.errors import InternalError
 from rollview.session import Rollview, connect
 

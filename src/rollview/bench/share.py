@@ -9,8 +9,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from rollview.bench.counting import COMPARED, Counting, Rows, compared
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED, Counting, Rows, compared
 from rollview.errors import InternalError
 from rollview.session import Rollview, connect
 

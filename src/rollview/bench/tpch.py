@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-from rollview.plan.building import BaseTable
+from rollview.frontend.sql import BaseTable
 
 _MONEY = "decimal(15,2)"
 

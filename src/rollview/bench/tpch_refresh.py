@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from rollview.bench.counting import COMPARED
 from rollview.bench.report import Report
-from rollview.bench.rows import COMPARED
 from rollview.bench.tpch import TABLES, queries
 from rollview.bench.turns import measure
 from rollview.errors import UserError
-from rollview.refresh.results import NO_OP
 from rollview.session import Rollview
+from rollview.views.results import NO_OP
 
 #: Of every so many orders, one goes and one comes.
 PART = 1000

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rollview.bench.rows import Counting, Rows, compared
+from rollview.bench.counting import Counting, Rows, compared
 from rollview.errors import InternalError
-from rollview.refresh.results import RefreshResult
 from rollview.session import Rollview, connect
+from rollview.views.results import RefreshResult
 
 #: Turns that warm both ways up, and turns that are measured.
 WARM_UP, MEASURED = 2, 3

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from rollview.cli.render import Screen
 from rollview.errors import InternalError, UserError
-from rollview.refresh.results import since
-from rollview.refresh.views import Vector
 from rollview.session import Rollview, connect
 from rollview.store.protocol import CHANGE_TYPE, UPDATE_BEFORE
+from rollview.views.catalog import Vector
+from rollview.views.results import since
 
 TABLES = (
     "CREATE TABLE customers (cust_id INT, name STRING, city STRING, segment STRING, PRIMARY KEY (cust_id))",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rollview.errors import RollviewError
-from rollview.refresh.results import NO_OP, Outcome
-from rollview.refresh.together import named_error, refresh_all
+from rollview.errors import RollviewError, named_error
+from rollview.refresh.batch import refresh_all
 from rollview.session import Rollview
+from rollview.views.results import NO_OP, Outcome
 
 #: What fails again and again is left alone for at most this many seconds.
 LONGEST_PAUSE = 60.0

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.delta.weights import WEIGHT
 from rollview.plan.expressions import Expr, grouped, ref
 from rollview.plan.nodes import Column, Computed
+from rollview.plan.reserved import WEIGHT
 
 #: How two stored values of one group make one.
 ADD, LEAST, GREATEST, RECOMPUTE = "add", "least", "greatest", "recompute"

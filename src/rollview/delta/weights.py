@@ -8,9 +8,7 @@ from sqlglot import exp
 
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, exactly, union_of
-
-#: The weight of a row. No plan joins two deltas, so one name is enough.
-WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
+from rollview.plan.reserved import WEIGHT
 
 
 def weighted(plan: Node, weight: int) -> Node:

@@ -1,1 +1,10 @@
-"""Running SELECTs on Spark: sessions, named relations, and Spark's errors in our words."""
+"""Running SELECTs over named relations, and the engines' errors in our words.
+
+| file | what it does |
+|---|---|
+| ``protocol.py`` | what rollview asks of an engine |
+| ``spark.py`` | any Spark session, classic or Connect |
+| ``duck.py`` | DuckDB, the second dialect |
+| ``session.py`` | local Spark sessions that rollview starts |
+| ``sources.py`` | where an engine's Spark session comes from |
+"""

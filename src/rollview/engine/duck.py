@@ -15,9 +15,8 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from rollview.compile.dialects import in_dialect
-from rollview.compile.printing import plan_query, printed
-from rollview.compile.state import STATE
+from rollview.codegen.dialects import in_dialect
+from rollview.codegen.printer import plan_query, printed
 from rollview.engine.protocol import Kept, relation_name
 from rollview.errors import (
     ColumnNotFound,
@@ -31,10 +30,11 @@ from rollview.errors import (
 )
 from rollview.parse.mistakes import readable
 from rollview.parse.names import Name
-from rollview.parse.reading import read
 from rollview.parse.references import references, substitute
 from rollview.parse.tokens import misread_pipe
+from rollview.parse.tree import read
 from rollview.plan.nodes import Node, Scan
+from rollview.plan.reserved import STATE
 from rollview.stack import deep
 
 

@@ -14,10 +14,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.compile.printing import print_plan
-from rollview.compile.state import STATE
+from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
-from rollview.engine.sessions import SparkSource, source_of
+from rollview.engine.sources import SparkSource, source_of
 from rollview.errors import (
     ColumnNotFound,
     Damaged,
@@ -32,10 +31,11 @@ from rollview.errors import (
 )
 from rollview.parse.logs import silence
 from rollview.parse.names import Name, parse_name, quote
-from rollview.parse.reading import OTHER_SPELLINGS
 from rollview.parse.references import Reference, references, substitute
 from rollview.parse.stored_names import damaged
+from rollview.parse.tree import OTHER_SPELLINGS
 from rollview.plan.nodes import MARK, SINGLE, Join, Node, Scan
+from rollview.plan.reserved import STATE
 
 
 @contextlib.contextmanager

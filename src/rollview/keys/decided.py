@@ -8,7 +8,7 @@ from rollview.keys.choices import Choice
 from rollview.keys.elements import aggregate_in_order, order_unseen
 from rollview.keys.ties import limit_without_ties, window_without_ties
 from rollview.plan.nodes import Aggregate, Limit, Node, Window
-from rollview.plan.normalising import apply_rule
+from rollview.plan.rewrite import apply_rule
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@
 | collect_set, and lists of DISTINCT values | the elements come in their own order |
 | mode | the least of the most frequent values |
 
-``f(x ORDER BY k)`` is written for the first two; each dialect says it in its own way: see ``compile/ordered``. Not for
+``f(x ORDER BY k)`` is written for the first two; each dialect says it in its own way: see ``codegen/ordered``. Not for
 lists whose order nobody sees: ``sort_array(collect_list(x))``.
 """
 

@@ -24,7 +24,6 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from rollview.plan.coercion import loses
 from rollview.plan.expressions import Expr, conjuncts, equality, names_in
 from rollview.plan.nodes import (
     ANTI,
@@ -51,6 +50,7 @@ from rollview.plan.nodes import (
     Values,
     Window,
 )
+from rollview.plan.types import loses
 
 Names = frozenset[str]
 NONE: Names = frozenset()

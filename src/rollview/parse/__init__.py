@@ -1,1 +1,15 @@
-"""From text to statements: scripts, names, statements and the tables that a query reads. No Spark here."""
+"""From text to statements: scripts, names, statements, and the tables that a query names. No Spark here.
+
+| file | what it does |
+|---|---|
+| ``tokens.py`` | a cursor over the tokens of a statement, which gives back the text between two of them |
+| ``names.py`` | names of tables and views, read and quoted |
+| ``tree.py`` | a query as a sqlglot tree, the same for all spellings |
+| ``tables.py`` | statements that create and change tables |
+| ``views.py`` | statements about materialized views |
+| ``references.py`` | the tables that a query names, and where |
+| ``parameters.py`` | values in place of ``:name`` and ``?`` |
+| ``stored_names.py`` | the names of the tables that store views |
+| ``mistakes.py`` | sqlglot's syntax errors in our words |
+| ``logs.py`` | keeps libraries from logging what rollview reports itself |
+"""

@@ -16,7 +16,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from rollview.errors import Place, SqlSyntaxError, Unsupported
 from rollview.parse.mistakes import readable
 from rollview.parse.names import Name, quote
-from rollview.parse.reading import is_generator, read
+from rollview.parse.tree import is_generator, read
 from rollview.stack import deep
 
 

@@ -1,1 +1,12 @@
-"""Logical plans: the operators, building them from SQL, normalising and showing them. No Spark here."""
+"""Logical plans: the operators, and what holds for every plan. No SQL text and no Spark here.
+
+| file | what it does |
+|---|---|
+| ``nodes.py`` | the operators |
+| ``expressions.py`` | expressions over plan columns |
+| ``reserved.py`` | rollview's own names |
+| ``types.py`` | implicit casts of comparisons and set operations |
+| ``rename.py`` | plans with other column names |
+| ``fingerprint.py`` | one hash for all spellings of a query |
+| ``rewrite/`` | rules that bring a plan into normal form |
+"""

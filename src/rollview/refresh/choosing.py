@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rollview.compile.script import (
+from rollview.delta.partials import ADD, RECOMPUTE
+from rollview.parse.views import Policy
+from rollview.plan.nodes import show
+from rollview.state.state import GROUPS, State
+from rollview.strategy.script import (
     AGGREGATE_MERGE,
     APPEND,
     GROUP_RECOMPUTE,
@@ -13,12 +17,8 @@ from rollview.compile.script import (
     ROW_DELTA,
     refresh_script,
 )
-from rollview.compile.state import GROUPS, State
-from rollview.delta.partials import ADD, RECOMPUTE
-from rollview.parse.view_statements import Policy
-from rollview.plan.nodes import show
-from rollview.refresh.results import FULL, NO_OP, REASONS
-from rollview.refresh.views import View
+from rollview.views.catalog import View
+from rollview.views.results import FULL, NO_OP, REASONS
 
 
 @dataclass(frozen=True)

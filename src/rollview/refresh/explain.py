@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from rollview.compile.script import show_with_plan
-from rollview.compile.view import TIME_DEPENDENT
+from rollview.codegen.printer import print_plan
 from rollview.errors import SchemaChanged
+from rollview.frontend.query import TIME_DEPENDENT
 from rollview.refresh.choosing import choices
-from rollview.refresh.defining import compiled_view, not_understood
-from rollview.refresh.relations import newest
-from rollview.refresh.results import NO_OP, REASONS, are_behind
-from rollview.refresh.running import status, why_full
-from rollview.refresh.views import Catalog, View
+from rollview.refresh.refresh import status, why_full
+from rollview.strategy.script import show_with_plan
+from rollview.views.catalog import Catalog, View
+from rollview.views.define import compiled_view, not_understood
+from rollview.views.relation import newest
+from rollview.views.results import NO_OP, REASONS, are_behind
 
 
 def explain_view(catalog: Catalog, name: str) -> str:
@@ -99,7 +100,7 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         *(["  choices that the query leaves open"] if compiled.choices else []),
         *(f"    {choice}" for choice in compiled.choices),
         "  compiled",
-        *(f"    {line}" for line in compiled.printed().splitlines()),
+        *(f"    {line}" for line in print_plan(compiled.plan, lines=True).splitlines()),
     ]
     if script is not None:
         lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in steps)]

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from rollview.errors import Damaged
 from rollview.parse.stored_names import written as written_name
-from rollview.refresh.creating import written
-from rollview.refresh.defining import defined, publish
-from rollview.refresh.helping import drop_helpers
-from rollview.refresh.relations import newest, query_at, size
-from rollview.refresh.results import FULL, RefreshResult, since
-from rollview.refresh.shape import check_same_columns, over_tables_now, schema_errors
-from rollview.refresh.views import Catalog
 from rollview.store.protocol import Identity
+from rollview.views.catalog import Catalog
+from rollview.views.create import written
+from rollview.views.define import defined, publish
+from rollview.views.helpers import drop_helpers
+from rollview.views.relation import newest, query_at, size
+from rollview.views.results import FULL, RefreshResult, since
+from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
 
 
 def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, Identity]) -> RefreshResult:

@@ -24,7 +24,7 @@ from rollview.engine.protocol import Answer, Frame
 from rollview.errors import Damaged, RollviewError, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name
 from rollview.parse.stored_names import view_of
-from rollview.parse.table_statements import TableStatement
+from rollview.parse.tables import TableStatement
 
 #: Columns that ``changes`` adds to a table's own.
 CHANGE_TYPE = "_change_type"
@@ -34,9 +34,6 @@ COMMIT_TIME = "_commit_timestamp"
 #: The kinds of change, as CHANGE_TYPE holds them.
 INSERT, DELETE = "insert", "delete"
 UPDATE_BEFORE, UPDATE_AFTER = "update_preimage", "update_postimage"
-
-#: A column of a merge's source that says, where it is true, that the matching rows go.
-DELETE_FLAG = "__delete"
 
 #: Table properties. They are written by every store, so that the other stores find them.
 KEY_PROPERTY = "rollview.key"

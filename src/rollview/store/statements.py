@@ -10,11 +10,12 @@ from pyspark.sql.types import StructType
 from rollview.engine.spark import sql_over, verbatim
 from rollview.errors import SqlError, Unsupported
 from rollview.parse.names import Name, quote
-from rollview.parse.table_statements import Assignments, Delete, Insert, Merge, Update, When
+from rollview.parse.tables import Assignments, Delete, Insert, Merge, Update, When
+from rollview.plan.reserved import DELETED
 from rollview.store.copies import taking
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE
-from rollview.store.protocol import DELETE, DELETE_FLAG, INSERT
-from rollview.store.rows import aligned, check_assignable, check_source, column_named, differs, sql_type, store_cast
+from rollview.store.protocol import DELETE, INSERT
+from rollview.store.schema import aligned, check_assignable, check_source, column_named, differs, sql_type, store_cast
 
 _SOURCE = "__rv_source"
 
@@ -109,7 +110,7 @@ def upsert_edits(
         if combine and c in combine:
             value = f"CASE WHEN t.{FILE} IS NULL THEN {value} ELSE {combine[c]} END"
         casts[c] = f"CAST({value} AS {sql_type(schema[c].dataType)})"
-    goes = f"(s.{DELETE_FLAG}" + (f" OR ({gone}))" if gone else ")")
+    goes = f"(s.{DELETED.label}" + (f" OR ({gone}))" if gone else ")")
     picked = (
         f"SELECT t.{FILE}, t.{POSITION}, {_struct(schema, prefix='t')} AS {BEFORE}, "
         f"{_struct(schema, casts, prefix='t')} AS {AFTER}, "
@@ -118,7 +119,7 @@ def upsert_edits(
     )
     changing = f"{KIND} <> '{UPDATE}' OR {differs(schema, schema.names, BEFORE, AFTER)}"
     match = verbatim(condition)
-    given = "{s}" if DELETE_FLAG in source.columns else f"(SELECT *, false AS {DELETE_FLAG} FROM {{s}})"
+    given = "{s}" if DELETED.label in source.columns else f"(SELECT *, false AS {DELETED.label} FROM {{s}})"
     # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
     met = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {given} AS s ON {match})" if restricted else "{t}"
     # in one statement: Spark goes through the whole plan of the source for every call that adds to it

@@ -1,6 +1,15 @@
 """Passes over delta plans. None changes what a plan returns; each can be left out.
 
 A rule writes the plain, right plan; a pass makes it cheap. Each is its own file.
+
+| file | what it does |
+|---|---|
+| ``restrict_partners.py`` | a delta's join partners, reduced to the delta's keys |
+| ``push_restrictions.py`` | restrictions towards the scans |
+| ``small_first.py`` | joins begin with their small input |
+| ``drop_empty.py`` | at run time: terms over empty steps |
+| ``small_sides.py`` | at run time: which side of a join to broadcast |
+| ``literal_keys.py`` | at run time: few keys as literals |
 """
 
 from __future__ import annotations
@@ -8,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rollview.delta.deriving import STEP, Step
+from rollview.delta.derivation import STEP, Step
 from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
 from rollview.delta.passes.small_first import small_first
 from rollview.plan.nodes import Node, Scan, exactly
-from rollview.plan.normalising import apply_rule
-from rollview.plan.normalising.merge_projects import merge_projects
-from rollview.plan.normalising.prune_columns import prune_columns
+from rollview.plan.rewrite import apply_rule
+from rollview.plan.rewrite.merge_projects import merge_projects
+from rollview.plan.rewrite.prune_columns import prune_columns
 
 #: A pass looks at the plan of one step.
 Pass = Callable[[Node], Node]

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from rollview.plan.coercion import converted
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
     ANTI,
@@ -37,6 +36,7 @@ from rollview.plan.nodes import (
     UnionAll,
     Window,
 )
+from rollview.plan.types import converted
 
 
 def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:

@@ -17,8 +17,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from rollview.delta.deriving import CHANGE, STEP
-from rollview.delta.restriction import NEAR, restriction
+from rollview.delta.derivation import CHANGE, STEP
+from rollview.delta.restrict import NEAR, restriction
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
 from rollview.plan.nodes import (
     CROSS,
@@ -36,7 +36,7 @@ from rollview.plan.nodes import (
     Scan,
     UnionAll,
 )
-from rollview.plan.normalising import apply_rule
+from rollview.plan.rewrite import apply_rule
 
 #: The distinct values of a column of an earlier step or of a table's changes, if they are at hand.
 Known = Callable[[Scan, str], Sequence[object] | None]

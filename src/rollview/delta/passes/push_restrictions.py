@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rollview.delta.restriction import Pair, restricted, restriction
+from rollview.delta.restrict import Pair, restricted, restriction
 from rollview.plan.expressions import (
     Expr,
     columns_equal_to,
@@ -43,7 +43,7 @@ from rollview.plan.nodes import (
     UnionAll,
     Window,
 )
-from rollview.plan.normalising import apply_rule
+from rollview.plan.rewrite import apply_rule
 
 
 def push_restrictions(plan: Node) -> Node:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from itertools import count, permutations
 
-from rollview.delta.deriving import CHANGE, STEP, cheap, form
-from rollview.delta.join import plain
-from rollview.delta.restriction import NEAR, restricted, restriction
-from rollview.delta.weights import WEIGHT
+from rollview.delta.derivation import CHANGE, STEP, cheap, form
+from rollview.delta.restrict import NEAR, restricted, restriction
+from rollview.delta.rules.join import plain
 from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (
     ANTI,
@@ -33,7 +32,8 @@ from rollview.plan.nodes import (
     Project,
     Scan,
 )
-from rollview.plan.normalising import apply_rule
+from rollview.plan.reserved import WEIGHT
+from rollview.plan.rewrite import apply_rule
 
 
 def restrict_partners(plan: Node) -> Node:

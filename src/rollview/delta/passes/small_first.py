@@ -9,12 +9,12 @@ stays the user's.
 
 from __future__ import annotations
 
-from rollview.delta.deriving import cheap
-from rollview.delta.restriction import restriction
-from rollview.delta.weights import WEIGHT
+from rollview.delta.derivation import cheap
+from rollview.delta.restrict import restriction
 from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in
 from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, exactly
-from rollview.plan.normalising import apply_rule
+from rollview.plan.reserved import WEIGHT
+from rollview.plan.rewrite import apply_rule
 
 
 def small_first(plan: Node) -> Node:

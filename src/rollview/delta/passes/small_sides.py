@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rollview.delta.deriving import CHANGE, STEP
-from rollview.delta.restriction import restriction
+from rollview.delta.derivation import CHANGE, STEP
+from rollview.delta.restrict import restriction
 from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, MultiJoin, Node, Project, Scan
-from rollview.plan.normalising import apply_rule
+from rollview.plan.rewrite import apply_rule
 
 #: Of which sides of a join an engine can send all rows to where the rows of the other are.
 _SENT = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}

@@ -2,10 +2,10 @@
 
 | file | what it does |
 |---|---|
-| ``names.py`` | what names mean, and the names by which Spark SQL reads tables and views |
+| ``names.py`` | what names mean, and what Spark SQL reads by them |
 | ``reading.py`` | versions, snapshots and changes |
 | ``writing.py`` | atomic writes |
-| ``store.py`` | the store itself: statements |
+| ``store.py`` | the store: statements |
 """
 
 from rollview.store.delta.reading import ChangeFeedOff

@@ -11,10 +11,10 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rollview.compile.state import STATE
 from rollview.engine.spark import spark_errors
 from rollview.errors import BadName, Damaged, RollviewError, TableNotFound
 from rollview.parse.names import Name, parse_name, quote, quote_name
+from rollview.plan.reserved import STATE
 from rollview.store.embedded.log import Log
 from rollview.store.embedded.reading import missing_file
 from rollview.store.protocol import no_such_table

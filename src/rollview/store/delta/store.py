@@ -11,13 +11,13 @@ from rollview.engine.spark import declared
 from rollview.errors import BadName, NameTaken, RollviewError
 from rollview.parse.names import quote
 from rollview.parse.references import references
-from rollview.parse.table_statements import CreateTable, DropTable, Insert, Merge, TableStatement, Update
+from rollview.parse.tables import CreateTable, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
 from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.writing import DeltaWriting, table_settings
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION
 from rollview.store.protocol import DELETE
-from rollview.store.rows import aligned, check_columns, check_types, column_named
+from rollview.store.schema import aligned, check_columns, check_types, column_named
 from rollview.store.session_names import names_of
 from rollview.store.statements import merge_edits, update_edits
 

@@ -15,11 +15,12 @@ from rollview.engine.protocol import Kept
 from rollview.engine.spark import SparkEngine, settings, spark_errors, sql_over, verbatim
 from rollview.errors import NameTaken
 from rollview.parse.names import quote
-from rollview.parse.reading import RAW_STRINGS
+from rollview.parse.tree import RAW_STRINGS
+from rollview.plan.reserved import DELETED
 from rollview.store.delta.names import PLAIN, escape
 from rollview.store.delta.reading import DeltaReading
-from rollview.store.protocol import DELETE_FLAG, FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
-from rollview.store.rows import (
+from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
+from rollview.store.schema import (
     aligned,
     check_columns,
     check_types,
@@ -116,10 +117,10 @@ class DeltaWriting(DeltaReading):
         told = {c: schema[column_named(schema, c, table)] for c in on}  # by a VOID column, a MERGE would meet no row
         met = [f"t.{quote(f.name)} <=> s.{quote(c)}" for c, f in told.items() if not isinstance(f.dataType, NullType)]
         match = " AND ".join(met) or "true"
-        same = match if copies is None else f"{match} AND s.{DELETE_FLAG}"
+        same = match if copies is None else f"{match} AND s.{DELETED.label}"
         values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
         news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
-        goes = f"s.{DELETE_FLAG}" + (f" OR ({gone})" if gone else "")
+        goes = f"s.{DELETED.label}" + (f" OR ({gone})" if gone else "")
         changed = "true" if combine else differs(schema, schema.names, "t", "s")
         clauses = (
             f"ON {same} WHEN MATCHED AND ({goes}) THEN DELETE "
@@ -145,7 +146,7 @@ class DeltaWriting(DeltaReading):
     def _with_rest(self, name: str, source: DataFrame, on: Sequence[str], match: str, number: str) -> DataFrame:
         """The rows of a merge of copies: those that come, those of which all copies go, and what is left of these."""
         same, left = ", ".join(f"s.{quote(c)}" for c in on), f"sum(t.{number}) + s.{number}"
-        given = verbatim(f"SELECT {same}, s.{number}, s.{number} < 0 AS {DELETE_FLAG}")
+        given = verbatim(f"SELECT {same}, s.{number}, s.{number} < 0 AS {DELETED.label}")
         rest, table = verbatim(f"SELECT {same}, {left}, false"), verbatim(name)
         going = verbatim(f"{match} AND s.{number} < 0 GROUP BY {same}, s.{number} HAVING {left} > 0")
         query = f"{given} FROM {{s}} AS s UNION ALL {rest} FROM {{s}} AS s JOIN {table} AS t ON {going}"

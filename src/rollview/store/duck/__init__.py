@@ -7,7 +7,7 @@ came and went. So any version can be read, and the changes between two are the r
 |---|---|
 | ``reading.py`` | names, versions, snapshots and changes |
 | ``writing.py`` | atomic writes |
-| ``store.py`` | the store itself: statements |
+| ``store.py`` | the store: statements |
 """
 
 from rollview.store.duck.store import DuckStore

@@ -7,7 +7,7 @@ from sqlglot import exp
 from rollview.engine.duck import DuckFrame, translated
 from rollview.engine.protocol import Answer
 from rollview.errors import ColumnNotFound, Place, SqlSyntaxError, Unsupported, nearest
-from rollview.parse.table_statements import (
+from rollview.parse.tables import (
     Assignments,
     CreateTable,
     Delete,

@@ -11,10 +11,11 @@ from typing import Any
 
 from rollview.engine.duck import DuckFrame
 from rollview.errors import BadName, NameTaken, SqlError
+from rollview.plan.reserved import DELETED
 from rollview.store.copies import taking
 from rollview.store.duck.reading import DuckReading, quoted
-from rollview.store.protocol import DELETE_FLAG, NO_STAMP, Commit, Stamp
-from rollview.store.rows import RESERVED, key_repeated, null_in_key
+from rollview.store.protocol import NO_STAMP, Commit, Stamp
+from rollview.store.schema import RESERVED, key_repeated, null_in_key
 
 _RESERVED = RESERVED | {"rowid", "__from", "__to"}
 
@@ -143,7 +144,7 @@ class DuckWriting(DuckReading):
         if self._repeated(table, stamp):
             return self.last_commit(table)
         given = [name for name, _ in self.engine.columns(source)]
-        flag = f"s.{quoted(DELETE_FLAG)}" if DELETE_FLAG in given else "false"
+        flag = f"s.{quoted(DELETED.label)}" if DELETED.label in given else "false"
         match = " AND ".join(f"t.{quoted(c)} IS NOT DISTINCT FROM s.{quoted(c)}" for c in on)
         if copies is not None:
             take = taking(quoted(copies), [quoted(c) for c in on], ("__rid",))

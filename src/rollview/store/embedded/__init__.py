@@ -2,16 +2,17 @@
 
 | file | what it does |
 |---|---|
+| ``store.py`` | the store: writes and statements |
+| ``tables.py`` | names, versions, snapshots and changes |
 | ``snapshot.py`` | one version of a table |
 | ``log.py`` | the versions of a table, and atomic commits |
-| ``files.py`` | Parquet files: written by Spark or in this process, with their statistics |
-| ``checks.py`` | what is checked before a commit: types, NOT NULL, the declared key |
+| ``entries.py`` | the entries of a log, and whether they are intact |
+| ``files.py`` | Parquet files and their statistics |
+| ``checks.py`` | checks before a commit: types, NOT NULL, the key |
 | ``reading.py`` | snapshots and changes as frames |
-| ``tables.py`` | the names of the tables, and what is read of them |
-| ``finding.py`` | the rows that a merge of a few rows may meet |
+| ``lookup.py`` | the stored rows that a small merge can match |
 | ``rewrite.py`` | edits → files added and removed, and the change feed |
-| ``published.py`` | the names by which Spark SQL reads the tables |
-| ``store.py`` | the store itself: writing, and statements |
+| ``temp_views.py`` | the names by which Spark SQL reads the tables |
 """
 
 from rollview.store.embedded.store import EmbeddedStore

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from rollview.errors import Unsupported
 from rollview.store.embedded.files import nulls_in
 from rollview.store.embedded.snapshot import DataFile
-from rollview.store.rows import check_columns, check_types, key_repeated, null_in_key, simple_types
+from rollview.store.schema import check_columns, check_types, key_repeated, null_in_key, simple_types
 
 _KNOWN = (NumericType, StringType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
 

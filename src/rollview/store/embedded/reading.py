@@ -22,7 +22,7 @@ from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log, gone
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
-from rollview.store.rows import sql_type
+from rollview.store.schema import sql_type
 
 #: Files with the commits that they belong to; a file that is restored belongs to several.
 Dated = list[tuple[str, int]]

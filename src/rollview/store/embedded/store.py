@@ -27,19 +27,19 @@ from rollview.errors import (
 )
 from rollview.parse.names import quote
 from rollview.parse.references import Reference, references
-from rollview.parse.table_statements import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
+from rollview.parse.tables import CreateTable, Delete, DropTable, Insert, Merge, TableStatement, Update
 from rollview.parse.tokens import SqlTokens
 from rollview.store.edits import FILE, POSITION
 from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema, check_stored_types
 from rollview.store.embedded.files import write_frame
-from rollview.store.embedded.finding import found_rows, looking_for, rows_near
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
+from rollview.store.embedded.lookup import found_rows, looking_for, rows_near
 from rollview.store.embedded.reading import located_rows
 from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.embedded.tables import EmbeddedTables, key_of
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
-from rollview.store.rows import aligned, column_named
+from rollview.store.schema import aligned, column_named
 from rollview.store.statements import delete_edits, insert_rows, merge_edits, update_edits, upsert_edits
 from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 

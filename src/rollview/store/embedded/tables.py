@@ -12,14 +12,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.engine.sessions import SparkSource, source_of
+from rollview.engine.sources import SparkSource, source_of
 from rollview.errors import Damaged, TableNotFound
 from rollview.parse.names import Name, quote
 from rollview.parse.stored_names import damaged
 from rollview.store.embedded.log import Log
-from rollview.store.embedded.published import Published
 from rollview.store.embedded.reading import changed_rows, check_rows, few_changes, missing_file, snapshot_rows
 from rollview.store.embedded.snapshot import Snapshot
+from rollview.store.embedded.temp_views import Published
 from rollview.store.protocol import KEY_PROPERTY, Commit, Identity, no_such_commit, no_such_table
 from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_warehouse, table_of
 

@@ -1,1 +1,0 @@
-"""From plans to SQL: one CTE per operator, in three dialects."""

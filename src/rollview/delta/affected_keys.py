@@ -1,0 +1,128 @@
+"""The keys that a change can touch: a superset is enough, so it need not cost what the exact delta does.
+
+    K(σ R) ⊆ K(R)      K(L ⟕ R) ⊆ K(ΔL) ∪ K(ΔR), if the condition makes R's columns equal to the key's
+
+Before: the delta of ``join left a = b (customers [a], orders [b])``, for the touched values of a: five terms, some of
+them over whole tables. After: the values of a in the changes of customers, and of b in the changes of orders.
+Where a key's column cannot be found in what changed, the exact delta is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving, change_scan
+from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, names_in, ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Filter,
+    Join,
+    MultiJoin,
+    Node,
+    Project,
+    Recursive,
+    Scan,
+    UnionAll,
+    Window,
+    union_of,
+)
+
+
+def touched(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]:
+    """Relations of the columns ``names`` of a plan that together hold every value whose rows may have changed."""
+    if not deriving.touches(plan):
+        return []
+    asked = plan, tuple(dict.fromkeys(names))
+    if asked not in deriving.touched:
+        names = list(asked[1])
+        found = None if plan in deriving.kept else _cheaply(plan, names, deriving)
+        if found is None:
+            delta = deriving.delta(plan)
+            found = [] if delta is None else [delta]
+        deriving.touched[asked] = list(dict.fromkeys(_only(each, names, names) for each in found))
+    return deriving.touched[asked]
+
+
+def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
+    if isinstance(plan, Scan):
+        return [change_scan(plan)]
+    if isinstance(plan, Filter | Distinct):
+        if isinstance(plan, Filter) and isinstance(plan.input, Scan):
+            return [Filter(change_scan(plan.input), plan.condition)]
+        return touched(plan.inputs[0], names, deriving)
+    if isinstance(plan, Project | Aggregate):
+        output = plan.output if isinstance(plan, Project) else plan.keys
+        values = {item.column.name: item.value for item in output}
+        picked = [values.get(name) for name in names]
+        if not all(isinstance(value, exp.Column) for value in picked):
+            return None
+        below_names = [value.name for value in picked if value is not None]
+        return [_only(each, below_names, names) for each in touched(plan.inputs[0], below_names, deriving)]
+    if isinstance(plan, Window):
+        shared = [set(map(str, item.value.args.get("partition_by") or ())) for item in plan.functions]
+        if all(all(str(ref(name)) in part for name in names) for part in shared):
+            return touched(plan.input, names, deriving)
+        return None
+    if isinstance(plan, UnionAll) and not isinstance(plan, Recursive):
+        found = []
+        for side in plan.inputs:
+            pairs = {out.name: column.name for out, column in zip(plan.output, side.columns, strict=True)}
+            mapped = [pairs[name] for name in names]
+            found += [_only(each, mapped, names) for each in touched(side, mapped, deriving)]
+        return found
+    if isinstance(plan, Join | MultiJoin):
+        return _of_join(plan, names, deriving)
+    return None
+
+
+def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
+    kind = plan.kind
+    if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        return None
+    if kind not in (INNER, CROSS) and not set(names) <= plan.inputs[0].names:
+        return None
+    if kind == SEMI and not deriving.touches(plan.inputs[1]):
+        condition = conjunction(plan.conditions)
+        needed = {name for part in plan.conditions for name in names_in(part)} & plan.inputs[0].names
+        left = touched(plan.inputs[0], [*names, *sorted(needed)], deriving)
+        return [Join(SEMI, each, deriving.new(plan.inputs[1]), condition) for each in left]
+    equal = equal_groups(plan.conditions)
+    found: list[Node] = []
+    for side in plan.inputs:
+        if not deriving.touches(side):
+            continue
+        there = [next((c for c in columns_equal_to(n, equal) if c in side.names), None) for n in names]
+        if any(name is None for name in there):
+            return None
+        below = [name for name in there if name is not None]
+        found += [_only(each, below, names) for each in touched(side, below, deriving)]
+    return found
+
+
+def _only(plan: Node, names: Sequence[str], called: Sequence[str]) -> Node:
+    """Some columns under other names; of what only picks columns, those that it picks."""
+    types = {column.name: column.type for column in plan.columns}
+    values: dict[str, Expr] = {name: ref(name) for name in names}
+    if isinstance(plan, Project) and all(isinstance(value, exp.Column) for value in plan.expressions):
+        values = {item.column.name: item.value for item in plan.output}
+        plan = plan.input
+    pairs = zip(names, called, strict=True)
+    return Project(plan, tuple(Computed(Column(new, new, types[old]), values[old]) for old, new in pairs))
+
+
+def all_touched(plan: Node, names: Sequence[str], deriving: Deriving) -> Node | None:
+    """The touched values as one relation; None if nothing below changed."""
+    found = touched(plan, names, deriving)
+    return union_of(found, found[-1].columns) if found else None

@@ -1,0 +1,232 @@
+"""How the functions of a window look backward, if they do, and what of their partitions is worth storing.
+
+| functions | from the rows before | kept of a whole partition |
+|---|---|---|
+| row_number, rank, count, sum, avg, min, max from the start on | what they amount to | the same of all its rows |
+| first_value from the start on | the first one | its first row |
+| lag, and aggregates over the n rows before | the last n | its last n rows |
+| aggregates over a range of n before | those up to n before the position | nothing: they are found by their position |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.delta.partials import combined, exact, mean_of
+from rollview.delta.rules.top_rows import First
+from rollview.plan.expressions import Expr, ref
+from rollview.plan.nodes import UNKNOWN, Aggregate, Column, Computed, Node, Ordering, Window
+
+#: What helpers store of a window's partitions.
+TOTALS, FIRSTS, LASTS = "totals", "firsts", "lasts"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A value that grows along the order: the window function, the same of all rows before as an aggregate, and the two
+    together. ``known``, of a sum, counts its values: a sum of none is NULL, and subtracting cannot tell."""
+
+    name: str
+    function: Expr
+    before: Expr
+    both: Callable[[Expr, Expr], Expr]
+    subtracts: bool = True
+    known: Expr | None = None
+
+    @property
+    def stored(self) -> tuple[Computed, ...]:
+        """What of a whole partition is stored."""
+        value = Computed(Column(f"{self.name}_t", ""), self.before.copy())
+        return (value,) if self.known is None else (value, Computed(Column(f"{self.name}_m", ""), self.known.copy()))
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A function as an expression over running values."""
+
+    parts: tuple[Running, ...]
+    result: Expr
+
+
+@dataclass(frozen=True)
+class Backward:
+    """How the functions of a window look backward: ``carried``, ``first`` and ``near`` by their columns' names, the
+    others at ``rows`` rows before their own. Those in ``near`` look at positions up to ``distance`` before. ``by`` are
+    the columns of the partition, ``place`` is the term that gives positions."""
+
+    by: tuple[str, ...]
+    place: exp.Ordered
+    carried: Mapping[str, Carried]
+    first: Mapping[str, tuple[exp.Ordered, ...]]
+    rows: int = 0
+    order: tuple[exp.Ordered, ...] = ()
+    near: frozenset[str] = frozenset()
+    distance: Expr | None = None
+
+    @property
+    def running(self) -> list[Running]:
+        return [part for each in self.carried.values() for part in each.parts]
+
+    def first_of(self, below: Node) -> First:
+        order = next(iter(self.first.values()))
+        return First(below, self.by, tuple(map(_ordering, order)), 1, 1, limit=not self.by)
+
+    def last_of(self, below: Node) -> First:
+        order = tuple(_turned(_ordering(term)) for term in self.order)
+        return First(below, self.by, order, self.rows, self.rows, limit=not self.by)
+
+
+def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward | None:
+    """How the functions look backward; None if one of them does not. Without ``kinds``, their types, as far as can be
+    told without them."""
+    orders = [tuple(order.expressions) for item in node.functions if (order := item.value.args.get("order"))]
+    if len(orders) < len(node.functions) or len({order[0] for order in orders}) != 1:
+        return None
+    place = orders[0][0]
+    by = node.functions[0].value.args.get("partition_by") or ()
+    if not all(isinstance(column, exp.Column) for column in (*by, place.this)):
+        return None
+    carried: dict[str, Carried] = {}
+    first: dict[str, tuple[exp.Ordered, ...]] = {}
+    last: dict[str, tuple[exp.Ordered, ...]] = {}
+    near: dict[str, Expr] = {}
+    rows = 0
+    for item, order in zip(node.functions, orders, strict=True):
+        name = item.column.name
+        if (running := _carried(item, kinds)) is not None:
+            carried[name] = running
+        elif _is_first(item.value):
+            first[name] = order
+        elif (far := _distance(item.value)) is not None:
+            near[name] = far
+        elif (count := _rows_before(item.value)) is not None:
+            last[name], rows = order, max(rows, count)
+        else:
+            return None
+    if any(len(set(found)) > 1 for found in (first.values(), last.values(), near.values())):
+        return None
+    one = next(iter(last.values()), ())
+    names = tuple(column.name for column in by)
+    return Backward(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
+
+
+def _carried(item: Computed, kinds: Mapping[str, str] | None) -> Carried | None:
+    spec, function, name = item.value.args.get("spec"), item.value.this, item.column.name
+    if spec is not None and not _from_the_start(spec):
+        return None
+
+    def added(part: str) -> Callable[[Expr, Expr], Expr]:
+        def both(a: Expr, b: Expr) -> Expr:
+            value = combined(a, b, exp.Add(this=a.copy(), expression=b.copy()))
+            kind = (kinds or {}).get(part)
+            return value if kind is None else exp.Cast(this=value, to=exp.DataType.build(kind, dialect="spark"))
+
+        return both
+
+    def counted(part: str, function: Expr, value: Expr) -> Running:
+        return Running(part, function.copy(), exp.Count(this=value.copy()), added(part))
+
+    def summed(part: str, function: Expr) -> Running | None:
+        kind = None if kinds is None else kinds.get(part, "")
+        if kind is not None and not exact(kind, mean=isinstance(function, exp.Avg)):
+            return None
+        total, count = exp.Sum(this=function.this.copy()), exp.Count(this=function.this.copy())
+        return Running(part, total, total.copy(), added(part), known=count)
+
+    if isinstance(function, exp.RowNumber | exp.Rank) and not function.expressions:
+        return Carried((counted(name, function, exp.Star()),), ref(name))
+    if function.args.get("expressions") or isinstance(function.this, exp.Distinct):
+        return None
+    if isinstance(function, exp.Count):
+        return Carried((counted(name, function, function.this),), ref(name))
+    if isinstance(function, exp.Sum):
+        total = summed(name, function)
+        return None if total is None else Carried((total,), ref(name))
+    if isinstance(function, exp.Avg):
+        total, number = summed(sum_of(name), function), f"{name}_n"
+        if total is None:
+            return None
+        count = exp.Count(this=function.this.copy())
+        mean = mean_of(ref(total.name), ref(number), (kinds or {}).get(name, ""))
+        return Carried((total, counted(number, count, function.this)), mean)
+    if isinstance(function, exp.Min | exp.Max):
+        pick = exp.Least if isinstance(function, exp.Min) else exp.Greatest
+
+        def picked(a: Expr, b: Expr) -> Expr:
+            return combined(a, b, pick(this=a.copy(), expressions=[b.copy()]))
+
+        return Carried((Running(name, function.copy(), function.copy(), picked, subtracts=False),), ref(name))
+    return None
+
+
+def sum_of(name: str) -> str:
+    """The name of the running sum of which a running mean is made."""
+    return f"{name}_s"
+
+
+def _from_the_start(spec: Expr) -> bool:
+    first = spec.args.get("start") == "UNBOUNDED" and spec.args.get("start_side") == "PRECEDING"
+    return first and spec.args.get("end") == "CURRENT ROW" and not spec.args.get("exclude")
+
+
+def _is_first(window: Expr) -> bool:
+    spec = window.args.get("spec")
+    return isinstance(window.this, exp.FirstValue) and (spec is None or _from_the_start(spec))
+
+
+def _distance(window: Expr) -> Expr | None:
+    """How far before its own position a function looks; None if that is not said, or if it looks at later ones."""
+    spec = window.args.get("spec")
+    if spec is None or spec.args.get("kind") != "RANGE" or spec.args.get("start_side") != "PRECEDING":
+        return None
+    start: Expr | str | None = spec.args.get("start")
+    ends = spec.args.get("end") == "CURRENT ROW" or spec.args.get("end_side") == "PRECEDING"
+    known = isinstance(start, exp.Literal | exp.Interval | exp.Cast) and isinstance(window.this, exp.AggFunc)
+    return start if known and ends and isinstance(start, exp.Expr) else None
+
+
+def _rows_before(window: Expr) -> int | None:
+    """How many rows before its own a function looks at; None if that is not known, or if it looks at later ones."""
+    spec, function = window.args.get("spec"), window.this
+    if isinstance(function, exp.Lag):
+        offset = function.args.get("offset")
+        return 1 if offset is None else int(offset.this) if isinstance(offset, exp.Literal) else None
+    if spec is None or spec.args.get("kind") != "ROWS" or spec.args.get("start_side") != "PRECEDING":
+        return None
+    start = spec.args.get("start")
+    ends = spec.args.get("end") == "CURRENT ROW" or spec.args.get("end_side") == "PRECEDING"
+    known = isinstance(start, exp.Literal) and not start.is_string and isinstance(function, exp.AggFunc)
+    return int(start.this) if known and ends else None
+
+
+def stored_of(node: Window) -> list[tuple[str, Node]]:
+    """What helpers can store of the partitions of a window, and the names by which the rule finds it."""
+    backward = looking_backward(node, None)
+    if backward is None:
+        return []
+    found: list[tuple[str, Node]] = []
+    if backward.carried:
+        types = {column.name: column.type for column in node.input.columns}
+        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in backward.by)
+        sums = tuple(total for part in backward.running for total in part.stored)
+        found.append((stored_name(TOTALS, node), Aggregate(node.input, keys, sums)))
+    if backward.first:
+        found.append((stored_name(FIRSTS, node), backward.first_of(node.input).of(node.input)))
+    if backward.rows:
+        found.append((stored_name(LASTS, node), backward.last_of(node.input).of(node.input)))
+    return found
+
+
+def stored_name(kind: str, node: Window) -> str:
+    return " ".join([kind, *(item.column.name for item in node.functions)])
+
+
+def _ordering(term: exp.Ordered) -> Ordering:
+    return Ordering(term.this.copy(), bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
+
+
+def _turned(term: Ordering) -> Ordering:
+    return Ordering(term.value, not term.descending, not term.nulls_first)

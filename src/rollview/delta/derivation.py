@@ -1,0 +1,306 @@
+"""The delta of a plan, from the rules of its operators.
+
+    Δ(N) = rule of N's kind over (old, new, Δ) of N's inputs
+
+Three relations of every changed table are read: ``old``, ``new`` and ``change`` (its rows with weights); a table that
+did not change has just one. The delta of an operator below which nothing changed is None: its terms are never written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from sqlglot import exp
+
+from rollview.delta.partials import Added
+from rollview.delta.restrict import Pair, restricted, restriction
+from rollview.keys.facts import facts_of
+from rollview.plan.expressions import Expr, ref
+from rollview.plan.nodes import (
+    CROSS,
+    INNER,
+    LEFT,
+    UNKNOWN,
+    Aggregate,
+    Column,
+    Computed,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+    Window,
+)
+from rollview.plan.rename import by_place, renamed
+from rollview.plan.reserved import WEIGHT
+from rollview.plan.rewrite import apply_rule
+
+OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
+
+WHEN = {OLD: "before", NEW: "now"}
+
+
+class NotMaintained(Exception):
+    """An operator for which there is no delta rule. ``code`` is the reason that a full refresh will give."""
+
+    def __init__(self, code: str, what: str) -> None:
+        super().__init__(what)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Step:
+    """A named SELECT of a Δ-script. ``what`` says for people what its rows are. The rows of a ``delta`` may be far more
+    than have changed; its weight may be left out if no later step reads it."""
+
+    name: str
+    plan: Node
+    what: str
+    delta: bool = False
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Touched keys: a relation of distinct values, and which expression over the restricted plan each column meets."""
+
+    plan: Node
+    pairs: tuple[Pair, ...]
+
+    def restrict(self, plan: Node) -> Node:
+        """The rows of a plan whose values are among the keys; all of them if there is nothing to compare."""
+        return restricted(plan, self.pairs, self.plan)
+
+
+class Deriving:
+    """One derivation: which tables changed, the steps so far, and names for new columns.
+
+    ``added`` tells of aggregates how they are added up, ``kinds`` the types of what they and windows make,
+    ``partitions`` what helpers store of windows' partitions."""
+
+    def __init__(
+        self,
+        changed: Collection[str],
+        added: Mapping[str, Added] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        partitions: Mapping[str, Scan] | None = None,
+    ) -> None:
+        self.changed = frozenset(changed)
+        self.added = added or {}
+        self.kinds = kinds or {}
+        self.partitions = partitions or {}
+        self.whole: list[Node] = []
+        self.readers: Counter[Node] = Counter()
+        self.kept: set[Node] = set()
+        self.touched: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
+        self.steps: list[Step] = []
+        self._deltas: dict[Node, Node | None] = {}
+        self._versions: dict[tuple[Node, str], Node] = {}
+        self._alike: dict[tuple[str, ...], list[Step]] = {}
+        self._numbers = 0
+
+    def old(self, plan: Node) -> Node:
+        return self._at(plan, OLD)
+
+    def new(self, plan: Node) -> Node:
+        return self._at(plan, NEW)
+
+    def _at(self, plan: Node, version: str) -> Node:
+        """The plan over one version of its tables; groups of which all are at hand are taken from there."""
+        if (plan, version) not in self._versions:
+            self._versions[plan, version] = self._found_at(plan, version)
+        return self._versions[plan, version]
+
+    def _found_at(self, plan: Node, version: str) -> Node:
+        from rollview.delta.rules.aggregate import before_and_after, one_version  # it derives here, too
+
+        if isinstance(plan, Aggregate) and self.is_whole(plan):
+            return one_version(plan, before_and_after(plan, self), now=version == NEW)
+        if isinstance(plan, Scan):
+            return at(plan, version, self.changed)
+        if plan in self.kept:
+            rows = plan.with_inputs([self._at(child, version) for child in plan.inputs])
+            return self.step("rows", rows, f"what several terms read of {plan.title}, {WHEN[version]}")
+        if restriction(plan) is not None:  # to the keys of a partner, which is joined to it in any case
+            return self._at(plan.inputs[0], version)
+        return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
+
+    def added_up(self, node: Aggregate) -> Added | None:
+        """How the groups of an aggregate follow from sums and counts; None if they do not."""
+        return self.added.get(names_of(node))
+
+    def take_whole(self, plan: Node) -> None:
+        """Finds the groups that are needed all, before and after, because what is above looks at every one of them."""
+        from rollview.delta.rules.join import one_changed
+
+        for node in plan.walk():
+            if _looks_at_all(node) and self.touches(node):
+                for inner in _groups_below(node.inputs[0]):
+                    if self.added_up(inner) is not None and one_changed(inner.input, self):
+                        self.whole.append(form(inner))
+
+    def is_whole(self, node: Aggregate) -> bool:
+        return bool(self.whole) and self.touches(node) and form(node) in self.whole
+
+    def delta(self, plan: Node) -> Node | None:
+        """The delta of a plan: its columns and a weight; None if nothing below it changed."""
+        from rollview.delta.rules import RULES  # the rules derive the deltas of their inputs here
+
+        if plan not in self._deltas:
+            found = None
+            if self.touches(plan):
+                rule: Callable[[Node, Deriving], Node | None] | None = RULES.get(type(plan))
+                if rule is None:
+                    raise NotMaintained("operator_not_incremental", f"there is no delta rule for {plan.title}")
+                found = self._of_kept(plan) if plan in self.kept else rule(plan, self)
+                if found is not None and self.readers[plan] > 1:
+                    found = self.at_hand(found)
+            self._deltas[plan] = found
+        return self._deltas[plan]
+
+    def _of_kept(self, plan: Node) -> Node:
+        """The delta of a plan whose rows are materialized, before and after."""
+        from rollview.delta.weights import consolidated, together, weighted
+
+        difference = together([weighted(self.new(plan), 1), weighted(self.old(plan), -1)], plan.columns)
+        assert difference is not None
+        return consolidated(difference)
+
+    def take_shared(self, plan: Node) -> None:
+        """Finds what several operators read. Its change is computed once; so are its rows, before and after, if all of
+        them are needed in any case and they are few: groups, or one row."""
+        from rollview.delta.rules.join import one_changed
+
+        self.readers = Counter(child for node in plan.walk() for child in node.inputs)
+        for node in plan.walk():
+            added = isinstance(node, Aggregate) and self.added_up(node) is not None and one_changed(node.input, self)
+            if self.touches(node) and self.readers[node] > 1 and _one_row(node) and not added:
+                self.kept.add(node)
+            if self.touches(node) and _looks_at_all(node):
+                below = node.inputs[0]
+                while isinstance(below, Filter | Project) and self.readers[below] < 2:
+                    below = below.input
+                if self.readers[below] > 1 and _few(below):
+                    self.kept.add(below)
+
+    def touches(self, plan: Node) -> bool:
+        return not self.changed.isdisjoint(plan.tables)
+
+    def step(self, label: str, plan: Node, what: str, *, delta: bool = False) -> Node:
+        """Names a part of the script: what reads it, reads its rows once computed.
+
+        A part that differs from an earlier one in the names of its columns only is that one under other names.
+        """
+        alike = self._alike.setdefault(tuple(node.title for node in plan.walk()), [])
+        for step in alike:
+            if form(step.plan) == form(plan):
+                scan = _step_scan(step)
+                pairs = zip(plan.columns, scan.output, strict=True)
+                return Project(scan, tuple(Computed(new, ref(old.name)) for new, old in pairs))
+        self.steps.append(Step(f"step{len(self.steps)}_{label}", plan, what, delta or WEIGHT.name in plan.names))
+        alike.append(self.steps[-1])
+        return _step_scan(self.steps[-1])
+
+    def settle(self, *plans: Node) -> None:
+        """Computes the deltas of these plans once, for all that read them."""
+        for plan in plans:
+            delta = self.delta(plan)
+            self._deltas[plan] = None if delta is None else self.at_hand(delta)
+
+    def at_hand(self, delta: Node) -> Node:
+        """A delta that several terms read, or that others are restricted by, computed once."""
+        return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read", delta=True)
+
+    def keys(self, delta: Node, values: Sequence[Expr]) -> Keys:
+        """The distinct values of some expressions over a delta."""
+        named = zip(self.fresh(len(values)), values, strict=True)
+        columns = [Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in named]
+        plan = Distinct(Project(delta, tuple(columns)))
+        pairs = tuple((value, item.column.name) for value, item in zip(values, columns, strict=True))
+        return Keys(plan, pairs)
+
+    def fresh(self, number: int) -> list[str]:
+        """So many names of keys that nothing has yet."""
+        self._numbers += number
+        return [f"k{self._numbers - number + 1 + i}" for i in range(number)]
+
+    def there(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
+        """Restricts the columns ``on`` to the values of ``names`` in some rows. Without columns, all is left if there
+        are rows, and nothing else."""
+        one: list[Expr] = [exp.Literal.number(1)]
+        keys = self.keys(rows, [ref(name) for name in names] or one)
+        values = [ref(name) for name in on] or one
+        return Keys(keys.plan, tuple((value, key) for value, (_, key) in zip(values, keys.pairs, strict=True)))
+
+
+def names_of(node: Aggregate) -> str:
+    """What an aggregate operator is known by: the names of its results are its own, wherever it stands."""
+    return " ".join(item.column.name for item in node.aggregates)
+
+
+@lru_cache(maxsize=4096)
+def form(plan: Node) -> Node:
+    """The plan but for the names of its columns."""
+    return renamed(plan, by_place(plan))
+
+
+def _looks_at_all(node: Node) -> bool:
+    if isinstance(node, Window):
+        return any(not item.value.args.get("partition_by") for item in node.functions)
+    return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
+
+
+def _one_row(node: Node) -> bool:
+    return isinstance(node, Aggregate | Project) and bool(node.inputs[0].inputs) and facts_of(node).key == frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _few(node: Node) -> bool:
+    """Whether rows are groups, or follow from groups one by one."""
+    if isinstance(node, Filter | Project | Limit | Window):
+        return _few(node.inputs[0])
+    if type(node) is UnionAll:
+        return all(_few(side) for side in node.inputs)
+    if isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT):
+        one = [facts_of(side).key == frozenset() for side in node.inputs]
+        return (one[1] and _few(node.left)) or (one[0] and _few(node.right))
+    return isinstance(node, Aggregate)
+
+
+def _groups_below(node: Node) -> list[Aggregate]:
+    if isinstance(node, Aggregate):
+        return [node] if node.keys and node.sets is None else []
+    return _groups_below(node.inputs[0]) if isinstance(node, Filter | Project | Limit | Window) else []
+
+
+def _step_scan(step: Step) -> Scan:
+    columns = step.plan.columns
+    return Scan(step.name, columns, tuple(column.name for column in columns), version=STEP)
+
+
+@lru_cache(maxsize=4096)
+def cheap(plan: Node) -> bool:
+    """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
+    if isinstance(plan, Filter | Project | Generate | UnionAll):
+        return all(cheap(child) for child in plan.inputs)
+    return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
+
+
+def at(plan: Node, version: str, changed: Collection[str]) -> Node:
+    """The plan over one version of its tables. Where a table did not change, its versions are one."""
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, version=version if node.table in changed else NEW) if isinstance(node, Scan) else None
+
+    return apply_rule(plan, rule)
+
+
+def change_scan(node: Scan) -> Scan:
+    """The changes of a table, with weights."""
+    return replace(node, output=(*node.output, WEIGHT), sources=(*node.sources, WEIGHT.name), key=(), version=CHANGE)

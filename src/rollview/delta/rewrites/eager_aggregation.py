@@ -1,0 +1,82 @@
+"""Groups over a left join that are the left rows themselves: the right side is grouped before it is joined.
+
+Before: ``aggregate by a [count(x)] over join left a = b (customers [a, its key], orders [b, x])``.
+After: ``project a, coalesce(n, 0) over join left a = b (customers, aggregate by b [count(x) AS n] over orders)``.
+Then a changed order touches its own group only, which is read once, and the left join has a partner that is unique.
+Not where an aggregate is of anything but a column of the right side: a padded row would count. Nor where one is
+inexact: it may be at the top of a view, and not below a join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.delta.analysis.inexact import is_inexact
+from rollview.delta.derivation import Deriving, names_of
+from rollview.delta.rules.join import key_equalities
+from rollview.keys.facts import facts_of
+from rollview.plan.expressions import Expr, conjunction, ref
+from rollview.plan.nodes import LEFT, UNKNOWN, Aggregate, Column, Computed, Filter, Join, Node, Project
+from rollview.plan.rewrite import apply_rule
+
+
+def grouped_first(plan: Node, deriving: Deriving) -> Node:
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, Aggregate) or node.sets is not None or not node.keys:
+            return None
+        join = node.input
+        if not isinstance(join, Join) or join.kind != LEFT or not deriving.touches(join.right):
+            return None
+        if any(i.column.name in deriving.kinds and is_inexact(i, deriving.kinds) for i in node.aggregates):
+            return None
+        return _rewritten(node, join, deriving) if _fits(node, join) else None
+
+    return apply_rule(plan, rule)
+
+
+def _fits(node: Aggregate, join: Join) -> bool:
+    key = facts_of(join.left).key
+    by = {item.value.name for item in node.keys if isinstance(item.value, exp.Column)}
+    own = len(by) == len(node.keys) and by <= join.left.names and key is not None and key <= by
+    return own and all(_of_a_column(item.value, join.right) for item in node.aggregates)
+
+
+def _of_a_column(value: Expr, right: Node) -> bool:
+    plain = isinstance(value, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max) and not value.args.get("expressions")
+    return plain and isinstance(value.this, exp.Column) and value.this.name in right.names
+
+
+def _rewritten(node: Aggregate, join: Join, deriving: Deriving) -> Node | None:
+    compared = key_equalities(join)
+    if compared is None or not node.aggregates:
+        return None
+    pairs, own = compared
+    condition = conjunction(own)
+    rows = join.right if condition is None else Filter(join.right, condition)
+    first = node.aggregates[0].column.name
+    keys = tuple(Computed(Column(f"{first}_b{i}", "", b.type or UNKNOWN), b) for i, (_, b) in enumerate(pairs))
+    made = tuple(replace(i, column=replace(i.column, name=_early(i.column.name))) for i in node.aggregates)
+    groups = Aggregate(rows, keys, made)
+    known = deriving.added_up(node)
+    if known is not None:
+        results = {_early(name): value for name, value in known.results.items()}
+        deriving.added = {**deriving.added, names_of(groups): replace(known, results=results)}
+    kinds = {_early(i.column.name): deriving.kinds.get(i.column.name) for i in node.aggregates}
+    deriving.kinds = {**deriving.kinds, **{name: kind for name, kind in kinds.items() if kind is not None}}
+    on = [exp.EQ(this=a.copy(), expression=ref(key.column.name)) for (a, _), key in zip(pairs, keys, strict=True)]
+    joined = Join(LEFT, join.left, groups, conjunction(on))
+    return Project(joined, (*node.keys, *(Computed(i.column, _padded(i)) for i in node.aggregates)))
+
+
+def _early(name: str) -> str:
+    return f"{name}_e"
+
+
+def _padded(item: Computed) -> Expr:
+    """An aggregate of a left row that has no group: 0 for a count, NULL for others."""
+    early = ref(_early(item.column.name))
+    if isinstance(item.value, exp.Count):
+        return exp.Coalesce(this=early, expressions=[exp.Literal.number(0)])
+    return early

@@ -1,0 +1,75 @@
+"""Delta rules: the delta of each operator, from the old and new rows and the deltas of its inputs.
+
+| file | what it does |
+|---|---|
+| ``linear.py`` | scan, filter, project, generate, UNION ALL |
+| ``join.py`` | inner joins of any number of inputs |
+| ``outer_join.py`` | left and full outer joins |
+| ``match.py`` | semi, anti, mark and single joins, in general |
+| ``semi_anti.py`` | semi and anti joins on equalities |
+| ``aggregate.py`` | the touched groups, before and after |
+| ``recompute.py`` | restricted recomputation: DISTINCT, set operations, LIMIT |
+| ``window.py`` | the touched partitions |
+| ``window_lookback.py`` | windows that look only backward |
+| ``top_rows.py`` | the first rows in an order, from the stored ones |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rollview.delta.derivation import Deriving
+from rollview.delta.rules import linear, recompute
+from rollview.delta.rules.aggregate import aggregate
+from rollview.delta.rules.join import inner_delta, multi_join
+from rollview.delta.rules.match import matching_delta
+from rollview.delta.rules.outer_join import outer_delta
+from rollview.delta.rules.window import window
+from rollview.plan.nodes import (
+    CROSS,
+    FULL,
+    INNER,
+    LEFT,
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    Scan,
+    SetOperation,
+    UnionAll,
+    Window,
+)
+
+
+def join(node: Join, deriving: Deriving) -> Node | None:
+    if node.kind in (INNER, CROSS):
+        return inner_delta(node, deriving)
+    if node.kind in (LEFT, FULL):
+        found = outer_delta(node, deriving)
+        return None if found is None else deriving.step("outer", found, f"change of {node.title} {node.details}")
+    return matching_delta(node, deriving)
+
+
+#: From an operator and what is known of its inputs to its delta.
+Rule = Callable[[Any, Deriving], Node | None]
+
+RULES: dict[type[Node], Rule] = {
+    Scan: linear.scan,
+    Filter: linear.filter_,
+    Project: linear.project,
+    Generate: linear.generate,
+    UnionAll: linear.union_all,
+    Join: join,
+    MultiJoin: multi_join,
+    Aggregate: aggregate,
+    Distinct: recompute.distinct,
+    SetOperation: recompute.set_operation,
+    Window: window,
+    Limit: recompute.limit,
+}

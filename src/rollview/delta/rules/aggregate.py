@@ -1,0 +1,147 @@
+"""Aggregates: the touched groups, before and after.
+
+Where what changed can be added up (counts, and sums of exact numbers), the groups are read once, as they are now; what
+they were before is that, with the change taken back:
+
+    G     = γ(inputⁿᵉʷ ⋉ K  ∪  −Δinput)      for each touched group its values now, and its values before
+    Δ(γ)  = G as it is now  −  G as it was
+
+Other aggregates are computed over the new and over the old rows of the touched groups: see ``recomputed``.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving, Keys, NotMaintained
+from rollview.delta.partials import Added, Partial
+from rollview.delta.rules.join import one_changed
+from rollview.delta.rules.recompute import recomputed, touched_keys
+from rollview.delta.weights import one_by_one
+from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll
+from rollview.plan.reserved import WEIGHT
+
+_BOOLEAN = exp.DataType.build("boolean")
+
+#: Whether a row is one of those that are there now, and not one of the change that is taken back.
+_NOW = Column("__now", "__now", _BOOLEAN)
+
+#: Whether a group is there now, and whether it was there before.
+_IS, _WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
+
+_COPY = Column("__copy", "__copy")
+
+
+def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
+    if node.sets is not None:
+        raise NotMaintained("operator_not_incremental", "grouping sets over keys that are not plain columns")
+    if deriving.is_whole(node):
+        return _change(node, before_and_after(node, deriving))
+    added = deriving.added_up(node)
+    if added is None or not one_changed(node.input, deriving):
+        keys = touched_groups(node, deriving)
+        return None if keys is None else recomputed(node, [keys], deriving, "groups")
+    delta = deriving.delta(node.input)
+    if delta is None:
+        return None
+    delta = deriving.at_hand(delta)
+    keys = deriving.keys(delta, [item.value for item in node.keys])
+    both = _both(node, added, keys.restrict(deriving.new(node.input)), delta)
+    return deriving.step("groups", _change(node, both), f"change of {node.title} {node.details}")
+
+
+def touched_groups(node: Aggregate, deriving: Deriving) -> Keys | None:
+    """The groups that a change can touch; None if there is none."""
+    return touched_keys(node.input, [item.value for item in node.keys], deriving)
+
+
+def before_and_after(node: Aggregate, deriving: Deriving) -> Node:
+    """All groups, with their values now and before, as a step of its own."""
+    added, delta = deriving.added_up(node), deriving.delta(node.input)
+    assert added is not None
+    assert delta is not None
+    both = _both(node, added, deriving.new(node.input), deriving.at_hand(delta))
+    return deriving.step("both", both, f"{node.title} {node.details}, now and before")
+
+
+def one_version(node: Aggregate, both: Node, *, now: bool) -> Node:
+    """The groups as they are now, or as they were, from the step that has both."""
+    values = {c.name: ref(c.name if now else _was(c.name)) for c in (item.column for item in node.aggregates)}
+    kept = tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns)
+    return Project(Filter(both, ref((_IS if now else _WAS).name)), kept)
+
+
+def _change(node: Aggregate, both: Node) -> Node:
+    """Each group that is not what it was, twice: as it is now, and as it was with a weight that takes it away."""
+    series = exp.GenerateSeries(start=exp.Literal.number(0), end=exp.Literal.number(1))
+    twice = Generate(Filter(both, _differs(node)), exp.Explode(this=series), (_COPY,))
+    now = exp.EQ(this=ref(_COPY.name), expression=exp.Literal.number(1))
+
+    def either(a: Expr, b: Expr) -> Expr:
+        return exp.Case(ifs=[exp.If(this=now.copy(), true=a)], default=b)
+
+    there = Filter(twice, either(ref(_IS.name), ref(_WAS.name)))
+    results = {item.column.name: either(ref(item.column.name), ref(_was(item.column.name))) for item in node.aggregates}
+    kept = [Computed(c, results.get(c.name, ref(c.name))) for c in node.columns]
+    sign = exp.Cast(this=either(exp.Literal.number(1), exp.Literal.number(-1)), to=WEIGHT.type.copy())
+    return Project(there, (*kept, Computed(WEIGHT, sign)))
+
+
+def _both(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:
+    """The groups of these rows, and the same with a change taken back."""
+    own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
+    one = exp.Cast(this=exp.Literal.number(1), to=WEIGHT.type.copy())
+    now = Project(rows, (*own, Computed(WEIGHT, one), Computed(_NOW, exp.true())))
+    unit = one_by_one(delta)
+    back = Project(unit, (*own, Computed(WEIGHT, exp.Neg(this=ref(WEIGHT.name))), Computed(_NOW, exp.false())))
+    together_ = UnionAll(now, back, (*node.input.columns, WEIGHT, _NOW))
+    values: list[Computed] = []
+    after: dict[str, Expr] = {}
+    before: dict[str, Expr] = {}
+    for partial in (*added.partials, added.rows):
+        name = partial.column.name
+        values += [
+            Computed(Column(f"{name}_a", ""), _masked(partial)),
+            Computed(Column(f"{name}_b", ""), _signed(partial)),
+        ]
+        after[name], before[name] = ref(f"{name}_a"), ref(f"{name}_b")
+    groups = Aggregate(together_, node.keys, tuple(values))
+    output = [Computed(item.column, ref(item.column.name)) for item in node.keys]
+    for item in node.aggregates:
+        result = added.results[item.column.name]
+        output.append(Computed(item.column, replace_columns(result, after)))
+        was = Column(_was(item.column.name), "", item.column.type)
+        output.append(Computed(was, replace_columns(result, before)))
+    for flag, found in ((_IS, after), (_WAS, before)):
+        there = exp.GT(this=found[added.rows.column.name], expression=exp.Literal.number(0))
+        output.append(Computed(flag, there if node.keys else exp.true()))
+    return Project(groups, tuple(output))
+
+
+def _was(name: str) -> str:
+    return f"{name}_was"
+
+
+def _differs(node: Aggregate) -> Expr:
+    """That a group is not what it was."""
+    same = [exp.NullSafeEQ(this=ref(i.column.name), expression=ref(_was(i.column.name))) for i in node.aggregates]
+    unchanged = conjunction([ref(_IS.name), ref(_WAS.name), *same])
+    assert unchanged is not None
+    return exp.Not(this=exp.Paren(this=unchanged))
+
+
+def _masked(partial: Partial) -> Expr:
+    """The value over the rows that are there now."""
+    value = partial.value.this
+    if isinstance(value, exp.Star):
+        value = exp.Literal.number(1)
+    return type(partial.value)(this=exp.Case(ifs=[exp.If(this=ref(_NOW.name), true=value.copy())]))
+
+
+def _signed(partial: Partial) -> Expr:
+    """The value over all rows, those of the change with the opposite sign; a count of nothing is 0."""
+    assert partial.change is not None
+    if isinstance(partial.value, exp.Count):
+        return exp.Coalesce(this=partial.change.copy(), expressions=[exp.Literal.number(0)])
+    return partial.change

@@ -1,0 +1,140 @@
+"""Inner join of any number of inputs: one term for each changed input.
+
+    Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ⁿᵉʷ ⋈ … ⋈ Rᵢ₋₁ⁿᵉʷ ⋈ ΔRᵢ ⋈ Rᵢ₊₁ᵒˡᵈ ⋈ … ⋈ Rₙᵒˡᵈ
+
+n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition. A delta that meets more than
+plain tables is computed first: what it meets is then needed for its values only. Where the changed inputs are tied to
+each other, the other inputs are joined to the sum of the terms: they are read once, and not for each term.
+
+    Δ(R ⋈ U) = Δ(R) ⋈ U
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving
+from rollview.delta.weights import together
+from rollview.plan.expressions import Expr, conjunction, equality, names_in
+from rollview.plan.nodes import CROSS, FULL, INNER, Filter, Generate, Join, MultiJoin, Node, Project, Scan
+
+
+def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
+    return inner_delta(node, deriving)
+
+
+def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
+    """The delta of an inner or cross join."""
+    changed = [part for part in node.inputs if deriving.touches(part)]
+    if 1 < len(changed) < len(node.inputs) and _tied_together(changed, node.conditions):
+        return _of_changed(node, changed, deriving)
+    terms: list[Node | None] = []
+    for place, part in enumerate(node.inputs):
+        delta = deriving.delta(part)
+        if delta is not None:
+            before = [deriving.new(other) for other in node.inputs[:place]]
+            after = [deriving.old(other) for other in node.inputs[place + 1 :]]
+            terms.append(_met(delta, [*before, *after], list(node.conditions), deriving))
+    return together(terms, node.columns)
+
+
+def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], deriving: Deriving) -> Node | None:
+    """The delta of the inputs that changed, joined with the others."""
+    names = _names(changed)
+    own = [condition for condition in node.conditions if names_in(condition) <= names]
+    delta = deriving.delta(_joined(changed, own))
+    if delta is None:
+        return None
+    others = [deriving.new(part) for part in node.inputs if part not in changed]
+    conditions = [condition for condition in node.conditions if condition not in own]
+    return together([_met(delta, others, conditions, deriving)], node.columns)
+
+
+def _met(delta: Node, others: list[Node], conditions: list[Expr], deriving: Deriving) -> Node:
+    """A delta joined with other inputs, one version of each."""
+    if not all(plain(other) for other in others):
+        delta, others, conditions = _narrowed(delta, others, conditions)
+        delta = deriving.at_hand(delta)
+    return _joined([delta, *others], conditions)
+
+
+def _tied_together(parts: Sequence[Node], conditions: Sequence[Expr]) -> bool:
+    """Whether equalities tie each of some inputs to another of them, and so all to each other."""
+    tied, rest = [parts[0]], list(parts[1:])
+    while rest:
+        found = next((part for part in rest if _tied(_names(tied), part.names, conditions)), None)
+        if found is None:
+            return False
+        tied.append(found)
+        rest.remove(found)
+    return True
+
+
+def _tied(some: frozenset[str], others: frozenset[str], conditions: Sequence[Expr]) -> bool:
+    """Whether an equality compares columns of some inputs with those of others."""
+    used = (names_in(condition) for condition in conditions if equality(condition) is not None)
+    return any(names & some and names & others and names <= some | others for names in used)
+
+
+def _names(parts: Sequence[Node]) -> frozenset[str]:
+    return frozenset[str]().union(*(part.names for part in parts))
+
+
+def _joined(parts: Sequence[Node], conditions: Sequence[Expr]) -> Node:
+    if len(parts) == 1:
+        return Filter(parts[0], condition) if (condition := conjunction(conditions)) is not None else parts[0]
+    if len(parts) == 2:
+        return Join(INNER if conditions else CROSS, parts[0], parts[1], conjunction(conditions))
+    return MultiJoin(tuple(parts), tuple(conditions))
+
+
+def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[Node, list[Node], list[Expr]]:
+    """The delta joined first with tables that a condition makes small, and what still waits."""
+    for other in list(others):
+        ready = [condition for condition in conditions if names_in(condition) <= delta.names | other.names]
+        if (
+            _tied(delta.names, other.names, ready)
+            and plain(other)
+            and any(isinstance(node, Filter) for node in other.walk())
+        ):
+            delta = _joined([delta, other], ready)
+            others = [each for each in others if each is not other]
+            conditions = [condition for condition in conditions if condition not in ready]
+    return delta, others, conditions
+
+
+def one_changed(plan: Node, deriving: Deriving) -> bool:
+    """Whether a plan has one changed table, whose change goes through it by itself: no version of it is read."""
+    if isinstance(plan, Filter | Project | Generate):
+        return one_changed(plan.inputs[0], deriving)
+    if isinstance(plan, Join | MultiJoin):
+        changed = [side for side in plan.inputs if deriving.touches(side)]
+        deciding = plan.inputs if plan.kind in (INNER, CROSS) else plan.inputs[:1]
+        alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL
+        return alone and one_changed(changed[0], deriving)
+    return isinstance(plan, Scan)
+
+
+def key_equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | None:
+    """What a join compares, left with right, and conditions on the right alone; None if it asks for more."""
+    pairs: list[tuple[Expr, Expr]] = []
+    own: list[Expr] = []
+    for part in node.conditions:
+        sides = equality(part) if isinstance(part, exp.EQ) else None
+        if names_in(part) and names_in(part) <= node.right.names:
+            own.append(part)
+        elif sides is None:
+            return None
+        else:
+            a, b = sides if names_in(sides[0]) <= node.left.names else sides[::-1]
+            if not (names_in(a) and names_in(b) and names_in(a) <= node.left.names and names_in(b) <= node.right.names):
+                return None
+            pairs.append((a, b))
+    return (pairs, own) if pairs else None
+
+
+def plain(node: Node) -> bool:
+    """Whether an input is just a table, or some of its rows and columns."""
+    return plain(node.input) if isinstance(node, Filter | Project) else isinstance(node, Scan)

@@ -1,0 +1,53 @@
+"""Filter, project, explode, UNION ALL: the operator over the delta.
+
+    Δ(σ R) = σ ΔR      Δ(π R) = π ΔR      Δ(R ∪ S) = ΔR ∪ ΔS
+
+Before: ``filter a > 1 over scan t``. After: ``filter a > 1 over scan t change``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving, change_scan
+from rollview.delta.weights import together, weighted
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Scan, UnionAll, exactly
+from rollview.plan.reserved import WEIGHT
+from rollview.plan.types import converted
+
+
+def scan(node: Scan, deriving: Deriving) -> Node | None:
+    return change_scan(node)
+
+
+def filter_(node: Filter, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Filter(below, node.condition)
+
+
+def project(node: Project, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Project(below, (*node.output, Computed(WEIGHT, ref(WEIGHT.name))))
+
+
+def generate(node: Generate, deriving: Deriving) -> Node | None:
+    below = deriving.delta(node.input)
+    return None if below is None else Generate(below, node.generator, node.output, node.outer)
+
+
+def union_all(node: UnionAll, deriving: Deriving, delta_of: Callable[[Node], Node | None] | None = None) -> Node | None:
+    deltas = [(delta_of or deriving.delta)(side) for side in node.inputs]
+    terms: list[Node | None] = []
+    for side, below in zip(node.inputs, deltas, strict=True):
+        if below is None and converted(node) and any(delta is not None for delta in deltas):
+            below = weighted(Filter(deriving.new(side), exp.false()), 1)  # it decides the type of the column
+        if below is not None:
+            pairs = zip(node.output, side.columns, strict=True)
+            renamed = tuple(Computed(replace(out, type=column.type), ref(column.name)) for out, column in pairs)
+            below = Project(exactly(below, (*side.columns, WEIGHT)), (*renamed, Computed(WEIGHT, ref(WEIGHT.name))))
+        terms.append(below)
+    return together(terms, node.output)

@@ -1,0 +1,50 @@
+"""Semi, anti, mark and single joins: rows of the left whose answer depends on the right.
+
+    T       = Lᵒˡᵈ ⋉ ΔR                      left rows that a changed right row meets
+    Δ(L ⊙ R) = ΔL ⊙ Rⁿᵉʷ  +  T ⊙ Rⁿᵉʷ  −  T ⊙ Rᵒˡᵈ
+
+for ⊙ any of semi, anti, mark, single, on any condition. Of a mark join with a comparison that may be unknown (IN, NOT
+IN), a right row meets a left row unless the comparison is false: a NULL on either side counts.
+
+A semi or anti join on equalities asks less of the right side: see ``turning``.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving
+from rollview.delta.rules.semi_anti import turning, turning_delta
+from rollview.delta.weights import negated, together, weighted
+from rollview.plan.expressions import Expr, conjunction, conjuncts
+from rollview.plan.nodes import SEMI, Join, Node
+
+
+def matching_delta(node: Join, deriving: Deriving) -> Node | None:
+    if (equalities := turning(node)) is not None:
+        return turning_delta(node, *equalities, deriving)
+    left, right = deriving.delta(node.left), deriving.delta(node.right)
+    terms: list[Node | None] = []
+    if left is not None:
+        left = deriving.at_hand(left)
+        terms.append(node.with_inputs([left, deriving.new(node.right)]))
+    if right is not None:
+        met = touched(node, deriving, right)
+        terms.append(node.with_inputs([met, deriving.new(node.right)]))
+        terms.append(negated(node.with_inputs([met, deriving.old(node.right)])))
+    return together(terms, node.columns)
+
+
+def touched(node: Join, deriving: Deriving, right: Node) -> Node:
+    """The old left rows that a changed right row meets, as a delta."""
+    rows = Join(SEMI, deriving.old(node.left), deriving.at_hand(right), meeting(node))
+    return deriving.step("touched", weighted(rows, 1), "rows whose match may have changed")
+
+
+def meeting(node: Join) -> Expr:
+    """The condition under which a right row matters to a left row."""
+    parts = conjuncts(node.condition)
+    if node.compared is not None:
+        false = exp.Is(this=exp.Paren(this=node.compared.copy()), expression=exp.false())
+        parts = [*parts, exp.Not(this=exp.Paren(this=false))]
+    return conjunction(parts) or exp.true()

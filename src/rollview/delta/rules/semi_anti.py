@@ -1,0 +1,206 @@
+"""Semi and anti joins on equalities: only keys that come to the right side, or leave it, change an answer.
+
+Of a key it is asked whether the right side has it. That is seen from how many of its rows there are now, and how many
+more than before; so the left is read for the keys of ΔR alone:
+
+    C        = the keys of ΔR and ΔL:  has  = 1 if Rⁿᵉʷ has the key, else 0
+                                       turn = 1 if it came to R, −1 if it left R, else 0
+    Δ(L ⋉ R) = ΔL · has + Lᵒˡᵈ · turn
+    Δ(L ▷ R) = ΔL · (1 − has) − Lᵒˡᵈ · turn
+
+Where R has a key at most once, ΔR tells by itself which keys come and go. Where the two sides of an equality differ in
+type, a value may equal several keys (as a float, 2⁵³ and 2⁵³ + 1 are one): then only the general rule is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving, Keys, cheap
+from rollview.delta.rules.join import key_equalities
+from rollview.delta.weights import consolidated, negated, together
+from rollview.keys.facts import facts_of
+from rollview.plan.expressions import Expr, conjunction, ref
+from rollview.plan.nodes import (
+    ANTI,
+    INNER,
+    LEFT,
+    SEMI,
+    UNKNOWN,
+    Aggregate,
+    Column,
+    Computed,
+    Filter,
+    Join,
+    Node,
+    Project,
+    UnionAll,
+)
+from rollview.plan.reserved import WEIGHT
+
+_BIGINT = exp.DataType.build("bigint")
+_MORE, _NOW, _HAS, _TURN, _WAS = (Column(n, n, _BIGINT) for n in ("__more", "__now", "__has", "__turn", "__was"))
+
+#: What a join compares: values of the left with values of the right.
+Pairs = Sequence[tuple[Expr, Expr]]
+
+
+def turning(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
+    """What a semi or anti join on equalities compares, and its conditions on the right alone; None for other joins."""
+    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
+    return equalities if equalities is not None and _one_key_each(node, equalities[0]) else None
+
+
+def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriving) -> Node | None:
+    """The delta of a semi or anti join that asks for equal values, ``own`` conditions on the right aside."""
+    right = _own_rows(node, own)
+    left, change = deriving.delta(node.left), deriving.delta(right)
+    if left is not None:
+        left = deriving.at_hand(left)
+    if change is not None and not _once(right, pairs):
+        return together([_counted(node, pairs, right, change, left, deriving)], node.columns)
+    asked = None if left is None else node.with_inputs([left, deriving.new(node.right)])
+    met = None if change is None else _met(node, pairs, change, deriving)
+    return together([asked, met], node.columns)
+
+
+def _one_key_each(node: Join, pairs: Pairs) -> bool:
+    """Whether a value of the left equals at most one value of the right, as far as types tell."""
+    for left, right in ((_type(a, node.left), _type(b, node.right)) for a, b in pairs):
+        whole = {left.this, right.this} <= exp.DataType.INTEGER_TYPES
+        if not whole and (left != right or left.this == UNKNOWN.this):
+            return False
+    return True
+
+
+def _type(value: Expr, of: Node) -> exp.DataType:
+    if isinstance(value, exp.Cast):
+        return value.to
+    types = {column.name: column.type for column in of.columns}
+    return types.get(value.name, UNKNOWN) if isinstance(value, exp.Column) else UNKNOWN
+
+
+def sought_keys(node: Join) -> tuple[Aggregate, Callable[[Node], Join]] | None:
+    """What a semi or anti join on equalities seeks: the keys of its right side, each once; and the join with these
+    instead. None if the right side is just that."""
+    if (equalities := turning(node)) is None:
+        return None
+    pairs, own = equalities
+    if _once(right := _own_rows(node, own), pairs):
+        return None
+    names = [f"{right.columns[0].name}_k{i}" for i in range(len(pairs))]
+    columns = (Column(name, "", _type(b, right)) for name, (_, b) in zip(names, pairs, strict=True))
+    keys = tuple(Computed(column, b.copy()) for column, (_, b) in zip(columns, pairs, strict=True))
+    return Aggregate(right, keys, ()), lambda found: replace(node, right=found, condition=_equal(pairs, names))
+
+
+def _own_rows(node: Join, own: Sequence[Expr]) -> Node:
+    """The right side under the conditions on it alone."""
+    condition = conjunction(own)
+    return node.right if condition is None else Filter(node.right, condition)
+
+
+def _once(right: Node, pairs: Pairs) -> bool:
+    """Whether the right side has each key once at most."""
+    known = facts_of(right).key
+    return known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}
+
+
+def _net(change: Node, names: Sequence[str], values: Sequence[Expr]) -> Node:
+    """How many more rows a side has of each key, where that is not zero."""
+    return consolidated(Project(change, (*_keys(names, values), Computed(WEIGHT, ref(WEIGHT.name)))))
+
+
+def _keys(names: Sequence[str], values: Sequence[Expr]) -> tuple[Computed, ...]:
+    pairs = zip(names, values, strict=True)
+    return tuple(Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in pairs)
+
+
+def _near(plan: Node, values: Sequence[Expr], rows: Node, keys: Sequence[Expr], deriving: Deriving) -> Node:
+    """The rows of a plan whose values are keys of some rows."""
+    found = deriving.keys(rows, keys)
+    return Keys(found.plan, tuple((v, k) for v, (_, k) in zip(values, found.pairs, strict=True))).restrict(plan)
+
+
+def _met(node: Join, pairs: Pairs, change: Node, deriving: Deriving) -> Node:
+    """The old left rows whose key comes to a right side that has it once at most, or leaves it."""
+    names = deriving.fresh(len(pairs))
+    net = _net(change, names, [b for _, b in pairs])
+    flips = deriving.step("flips", net, "keys that come to the right side, or leave it")
+    met = Join(INNER, deriving.old(node.left), flips, _equal(pairs, names))
+    found: Node = Project(met, tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT)))
+    return found if node.kind == SEMI else negated(found)
+
+
+def _equal(pairs: Pairs, names: Sequence[str]) -> Expr | None:
+    return conjunction([exp.EQ(this=a.copy(), expression=ref(name)) for (a, _), name in zip(pairs, names, strict=True)])
+
+
+def _counted(node: Join, pairs: Pairs, right: Node, change: Node, left: Node | None, deriving: Deriving) -> Node:
+    """The changed left rows whose key the right side has, and the old ones whose key comes to it or leaves it."""
+    names = deriving.fresh(len(pairs))
+    mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+    keys: list[Expr] = [ref(name) for name in names]
+    net = _net(change, names, theirs)
+    kept = tuple(Computed(c, ref(c.name)) for c in node.left.columns)
+    if cheap(change):
+        old = _near(deriving.old(node.left), mine, net, keys, deriving)
+        asked, by = net, keys
+    else:  # the left is read first: then the right side is counted for keys that the left has, often for none
+        net = deriving.step("net", net, "keys of the right side, and how many more rows it has of them")
+        old = _near(deriving.old(node.left), mine, net, keys, deriving)
+        old = deriving.step("met", old, "rows of the left side with such keys")
+        asked, by = old, mine
+    rows: Node = Project(old, (*kept, Computed(WEIGHT, _number(0)), Computed(_WAS, _number(1))))
+    if left is not None:
+        changed = Project(left, (*kept, Computed(WEIGHT, ref(WEIGHT.name)), Computed(_WAS, _number(0))))
+        rows = UnionAll(changed, rows, changed.columns)
+        both = Project(asked, _keys(names, by)), Project(left, _keys(names, mine))
+        asked, by = UnionAll(*both, both[0].columns), keys
+    near = _near(deriving.new(right), theirs, asked, by, deriving)
+    counts = _counts(net, Project(near, _keys(names, theirs)))
+    has: Expr = ref(_HAS.name)
+    turn: Expr = ref(_TURN.name)
+    if left is None:
+        counts = Filter(counts, _not_zero(turn))
+    # an anti join keeps changed rows whose key is nowhere
+    how = LEFT if node.kind == ANTI and left is not None else INNER
+    found = Join(how, rows, counts, _equal(pairs, names), small="right")
+    if how == LEFT:
+        has, turn = (exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) for value in (has, turn))
+    if node.kind == ANTI:
+        has, turn = exp.Paren(this=exp.Sub(this=exp.Literal.number(1), expression=has)), exp.Neg(this=turn)
+    weight = exp.Add(
+        this=exp.Mul(this=ref(WEIGHT.name), expression=has), expression=exp.Mul(this=ref(_WAS.name), expression=turn)
+    )
+    weighted = Project(found, (*kept, Computed(WEIGHT, exp.Cast(this=weight, to=_BIGINT.copy()))))
+    return Filter(weighted, _not_zero(ref(WEIGHT.name)))
+
+
+def _counts(net: Node, there: Node) -> Node:
+    """Of each key whether the right side has it, and whether it came or left; ``there`` are keys of its rows now."""
+    keys = tuple(Computed(column, ref(column.name)) for column in there.columns)
+    more = Project(net, (*keys, Computed(_MORE, ref(WEIGHT.name)), Computed(_NOW, _number(0))))
+    now = Project(there, (*keys, Computed(_MORE, _number(0)), Computed(_NOW, _number(1))))
+    sums = tuple(Computed(c, exp.Cast(this=exp.Sum(this=ref(c.name)), to=_BIGINT.copy())) for c in (_MORE, _NOW))
+    total = Aggregate(UnionAll(more, now, more.columns), keys, sums)
+    has = _is_positive(ref(_NOW.name))
+    had = _is_positive(exp.Sub(this=ref(_NOW.name), expression=ref(_MORE.name)))
+    turn = exp.Sub(this=has.copy(), expression=had)
+    return Project(total, (*keys, Computed(_HAS, has), Computed(_TURN, turn)))
+
+
+def _number(value: int) -> Expr:
+    return exp.Cast(this=exp.Literal.number(value), to=_BIGINT.copy())
+
+
+def _is_positive(value: Expr) -> Expr:
+    positive = exp.GT(this=value, expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=positive, true=_number(1))], default=_number(0))
+
+
+def _not_zero(value: Expr) -> Expr:
+    return exp.NEQ(this=value.copy(), expression=exp.Literal.number(0))

@@ -1,0 +1,258 @@
+"""The first rows in an order, of the whole or of each partition, from those that are stored.
+
+    S      = the stored rows: the first ones of R, maybe more than are shown; all of R, if they are fewer
+    S'     = S − ΔR⁻ + those of ΔR⁺ that come before the last row of S
+    Δ(λ R) = the first of S' − S                      where S' has enough
+           = the first of Rⁿᵉʷ − S                    in partitions where it has not
+
+A row that comes after the last of S is left out, because rows of R that are not stored may come before it. Only where
+rows that go leave too few is R read again. Right for ORDER BY … LIMIT, and for ``row_number() … <= k``, at the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.delta.derivation import Deriving
+from rollview.delta.weights import negated, one_by_one, together, weighted
+from rollview.plan.expressions import Expr, conjuncts, names_in, ref, replace_columns
+from rollview.plan.nodes import (
+    UNKNOWN,
+    Aggregate,
+    Column,
+    Computed,
+    Filter,
+    Limit,
+    Node,
+    Ordering,
+    Project,
+    UnionAll,
+    Window,
+    exactly,
+)
+from rollview.plan.reserved import WEIGHT
+
+_BIGINT = exp.DataType.build("bigint")
+
+#: How often a row was stored; whether a stored one comes at or after it; how many were stored of its partition.
+_HAD, _REACH, _SIZE = (Column(name, name, _BIGINT) for name in ("__had", "__reach", "__size"))
+
+#: How often a row is to be stored; how often it and those before it are; how many of its partition are.
+_KEPT, _UPTO, _LEFT = (Column(name, name, _BIGINT) for name in ("__kept", "__upto", "__left"))
+
+#: The number of a row in its partition, where nobody asks for it.
+_NUMBER = Column("__number", "__number", _BIGINT)
+
+#: The rows of a larger LIMIT are not looked at again at every refresh, but computed before and after.
+_MOST = 100_000
+
+#: So many rows more than are shown of a LIMIT are stored, so that rows may go: as many again, within these bounds.
+_SPARE = 100, 10_000
+
+
+@dataclass(frozen=True)
+class First:
+    """``needed`` rows are shown of each partition, ``most`` are stored. Of a LIMIT, ``skipped`` are not shown; of
+    ``row_number()``, ``number`` is the column that shows it, if one does. All terms are columns of the input."""
+
+    input: Node
+    by: tuple[str, ...]
+    order: tuple[Ordering, ...]
+    needed: int
+    most: int
+    skipped: int = 0
+    number: Column | None = None
+    limit: bool = True
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a stored row."""
+        return self.input.columns if self.number is None else (*self.input.columns, self.number)
+
+    def of(self, rows: Node) -> Node:
+        """The rows to be stored."""
+        if self.limit:
+            return Limit(rows, self.order, self.most)
+        number = self.number or _NUMBER
+        numbered = Window(rows, (Computed(number, self.over(exp.RowNumber())),))
+        enough = exp.LTE(this=ref(number.name), expression=exp.Literal.number(self.most))
+        return exactly(Filter(numbered, enough), self.columns)
+
+    def over(self, function: Expr, spec: Expr | None = None) -> Expr:
+        """A window function in the order, over each partition."""
+        terms = [exp.Ordered(this=t.value.copy(), desc=t.descending, nulls_first=t.nulls_first) for t in self.order]
+        order = exp.Order(expressions=terms)
+        return exp.Window(this=function, partition_by=[ref(name) for name in self.by], order=order, spec=spec)
+
+    def whole(self, function: Expr) -> Expr:
+        """A window function over all of a partition."""
+        return exp.Window(this=function, partition_by=[ref(name) for name in self.by])
+
+
+def first_rows(plan: Node) -> First | None:
+    """What a plan shows, if it is the first rows of something and no more."""
+    values: dict[str, Expr] = {column.name: ref(column.name) for column in plan.columns}
+    node = plan
+    while isinstance(node, Project):
+        below = {item.column.name: item.value for item in node.output}
+        values = {name: replace_columns(value, below) for name, value in values.items()}
+        node = node.input
+    if isinstance(node, Limit) and node.count and node.order:
+        needed = node.offset + node.count
+        if needed > _MOST:
+            return None
+        most = needed + min(max(needed, _SPARE[0]), _SPARE[1])
+        return _made(plan, values, node.input, [], node.order, None, (needed, most, node.offset))
+    found = _numbered(node)
+    if found is None:
+        return None
+    window, count = found
+    call = window.functions[0]
+    order = [
+        Ordering(t.this, bool(t.args.get("desc")), bool(t.args.get("nulls_first")))
+        for t in call.value.args["order"].expressions
+    ]
+    by = list(call.value.args.get("partition_by") or ())
+    return _made(plan, values, window.input, by, order, call.column, (count, count, 0))
+
+
+def _numbered(node: Node) -> tuple[Window, int] | None:
+    """The window of a filter ``row_number() <= k``, and k."""
+    if not isinstance(node, Filter) or not isinstance(node.input, Window) or len(node.input.functions) != 1:
+        return None
+    call, tests = node.input.functions[0], conjuncts(node.condition)
+    plain = isinstance(call.value.this, exp.RowNumber) and call.value.args.get("order") is not None
+    if not plain or len(tests) != 1 or not isinstance(tests[0], exp.LTE | exp.LT | exp.EQ):
+        return None
+    test = tests[0]
+    if test.left != ref(call.column.name) or not isinstance(test.right, exp.Literal) or not test.right.is_int:
+        return None
+    count = int(test.right.this) - isinstance(test, exp.LT)
+    return (node.input, count) if count > 0 and (count == 1 or not isinstance(test, exp.EQ)) else None
+
+
+def _made(
+    plan: Node,
+    values: dict[str, Expr],
+    below: Node,
+    by: Sequence[Expr],
+    order: Sequence[Ordering],
+    number: Column | None,
+    counts: tuple[int, int, int],
+) -> First | None:
+    """The columns that are shown, those that the order is by and those that tell partitions apart, as one input."""
+    own = None if number is None else number.name
+    output = [Computed(column, values[column.name]) for column in plan.columns if values[column.name] != ref(own or "")]
+    numbers = [column for column in plan.columns if own is not None and values[column.name] == ref(own)]
+    if len(numbers) > 1 or (numbers and numbers[0] != plan.columns[-1]):
+        return None  # it is stored after the columns that it numbers
+    if own is not None and any(own in names_in(item.value) for item in output):
+        return None
+
+    def column(value: Expr) -> str:
+        for item in output:
+            if item.value == value:
+                return item.column.name
+        name = f"__o{len(output)}"
+        output.append(Computed(Column(name, name, value.type or UNKNOWN), value.copy()))
+        return name
+
+    terms = tuple(Ordering(ref(column(t.value)), t.descending, t.nulls_first) for t in order)
+    names = tuple(column(value) for value in by)
+    needed, most, skipped = counts
+    return First(
+        Project(below, tuple(output)), names, terms, needed, most, skipped, numbers[0] if numbers else None, own is None
+    )
+
+
+def first_delta(first: First, stored: Node, deriving: Deriving) -> Node | None:
+    """The change of the stored rows. ``stored`` are they, with how often each is there as its weight."""
+    delta = deriving.delta(first.input)
+    if delta is None:
+        return None
+    delta = deriving.at_hand(delta)
+    if first.by:
+        stored = deriving.keys(delta, [ref(name) for name in first.by]).restrict(stored)
+    known = deriving.step(
+        "first", _known(first, stored, delta), "stored rows and changed ones of the touched partitions"
+    )
+    short = _short(first)
+    lacking = deriving.there(Filter(known, short), first.by, first.by).plan
+    lacking = deriving.step("short", lacking, "where too few rows are left")
+    names = [column.name for column in lacking.columns]
+    again = first.of(deriving.there(lacking, names if first.by else [], first.by).restrict(deriving.new(first.input)))
+    refill = weighted(exactly(again, first.columns), 1)
+    kept = tuple(Computed(column, ref(column.name)) for column in first.input.columns)
+    enough = exp.And(this=exp.Not(this=exp.Paren(this=short.copy())), expression=_is_first(first))
+    if first.number is None:
+        now = exp.Case(ifs=[exp.If(this=enough, true=_copies(first))], default=_cast(_number(0)))
+        change = exp.Sub(this=now, expression=ref(_HAD.name))
+        return together([Project(known, (*kept, Computed(WEIGHT, change))), refill], first.columns)
+    rows = Project(Filter(known, enough), (*kept, Computed(WEIGHT, _copies(first))))
+    numbered = first.of(exactly(one_by_one(rows), first.input.columns))
+    return together([weighted(numbered, 1), refill, negated(stored)], first.columns)
+
+
+def _known(first: First, stored: Node, delta: Node) -> Node:
+    """Each stored or changed row, with what tells whether it is to be stored."""
+    columns = first.input.columns
+    own = tuple(Computed(column, ref(column.name)) for column in columns)
+    output = (*columns, WEIGHT, _HAD)
+    weight = Computed(WEIGHT, ref(WEIGHT.name))
+    sides = [
+        Project(side, (*own, weight, Computed(_HAD, had)))
+        for side, had in ((stored, ref(WEIGHT.name)), (delta, _cast(_number(0))))
+    ]
+    sums = tuple(Computed(c, _cast(exp.Sum(this=ref(c.name)))) for c in (WEIGHT, _HAD))
+    each = Aggregate(UnionAll(sides[0], sides[1], output), own, sums)
+    after = first.over(exp.Max(this=ref(_HAD.name)), _frame("CURRENT ROW", None, "UNBOUNDED", "FOLLOWING"))
+    size = _cast(first.whole(exp.Sum(this=ref(_HAD.name))))
+    placed = Window(each, (Computed(_REACH, after), Computed(_SIZE, size)))
+    before_last = exp.GT(this=ref(_REACH.name), expression=_number(0))
+    all_stored = exp.LT(this=ref(_SIZE.name), expression=_number(first.needed))
+    there = exp.GT(this=ref(WEIGHT.name), expression=_number(0))
+    kept = exp.And(this=there, expression=exp.Paren(this=exp.Or(this=before_last, expression=all_stored)))
+    value = exp.Case(ifs=[exp.If(this=kept, true=ref(WEIGHT.name))], default=_cast(_number(0)))
+    passed = (Computed(column, ref(column.name)) for column in (_HAD, _SIZE))
+    judged = Project(placed, (*own, *passed, Computed(_KEPT, value)))
+    running = first.over(exp.Sum(this=ref(_KEPT.name)), _frame("UNBOUNDED", "PRECEDING", "CURRENT ROW", None))
+    left = first.whole(exp.Sum(this=ref(_KEPT.name)))
+    return Window(judged, (Computed(_UPTO, _cast(running)), Computed(_LEFT, _cast(left))))
+
+
+def _short(first: First) -> Expr:
+    """Whether a partition has lost so many of its stored rows that others must be found."""
+    had = exp.GTE(this=ref(_SIZE.name), expression=_number(first.needed))
+    return exp.And(this=had, expression=exp.LT(this=ref(_LEFT.name), expression=_number(first.needed)))
+
+
+def _copies(first: First) -> Expr:
+    """How often a row among the first is to be stored."""
+    too_many = exp.GT(this=ref(_UPTO.name), expression=_number(first.most))
+    return exp.Case(ifs=[exp.If(this=too_many, true=_room(first))], default=ref(_KEPT.name))
+
+
+def _is_first(first: First) -> Expr:
+    some = exp.GT(this=ref(_KEPT.name), expression=_number(0))
+    return exp.And(this=some, expression=exp.GT(this=_room(first), expression=_number(0)))
+
+
+def _room(first: First) -> Expr:
+    """How many copies of a row find room."""
+    before = exp.Sub(this=ref(_UPTO.name), expression=ref(_KEPT.name))
+    return exp.Sub(this=_cast(_number(first.most)), expression=exp.Paren(this=before))
+
+
+def _frame(start: str, start_side: str | None, end: str, end_side: str | None) -> Expr:
+    return exp.WindowSpec(kind="ROWS", start=start, start_side=start_side, end=end, end_side=end_side)
+
+
+def _number(value: int) -> Expr:
+    return exp.Literal.number(value)
+
+
+def _cast(value: Expr) -> Expr:
+    return exp.Cast(this=value, to=_BIGINT.copy())

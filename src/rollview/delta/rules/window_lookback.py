@@ -1,0 +1,296 @@
+"""Window functions that look only backward: what comes after the first touched position of each partition.
+
+Up to the first touched position p of its partition, such a function has its old values. What comes after p follows from
+the rows there, and from what is before p, which is the same before and after the change:
+
+    C      = the rows before p as one row of counts, sums, least and greatest values
+    F, L   = the first row before p, for first_value; the last n of them, for lag and frames of n rows; those from
+             p − n on, for frames of a range
+    Δ(ω R) = ω(C, F, L, Rⁿᵉʷ from p on) − ω(C, F, L, Rᵒˡᵈ from p on)
+
+The position is the first ORDER BY term. Helpers store C, F and L of whole partitions; those of the rows before p are
+then had without reading these rows:
+
+    C      = C of the partition − C of Rᵒˡᵈ from p on      for counts and sums
+    C, L   = C, L of the partition                        where Rᵒˡᵈ has no rows from p on: rows came in order
+    F      = F of the partition                           if it is before p
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rollview.delta.affected_keys import all_touched
+from rollview.delta.analysis.lookback import FIRSTS, LASTS, TOTALS, Backward, Running, stored_name
+from rollview.delta.derivation import OLD, Deriving
+from rollview.delta.weights import consolidated, together, weighted
+from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
+from rollview.plan.nodes import (
+    ANTI,
+    INNER,
+    LEFT,
+    Aggregate,
+    Column,
+    Computed,
+    Filter,
+    Join,
+    Node,
+    Project,
+    UnionAll,
+    Window,
+    exactly,
+)
+
+_POSITION, _NULLS = Column("__position", "__position"), Column("__nulls", "__nulls")
+
+#: From where on rows are in reach of the position.
+_FROM = Column("__from", "__from")
+
+#: Of which part of its partition a row is: the first, one of the last before the position, one in reach of it, or from
+#: there on.
+_PART = Column("__part", "__part", exp.DataType.build("int"))
+_FIRST, _LAST, _NEAR, _LATER = 0, 1, 2, 3
+
+#: What all rows have in common.
+_ONE = Column("__one", "__one", exp.DataType.build("int"))
+
+#: How many rows a partition had from the position on.
+_MANY = Column("__many", "__many", exp.DataType.build("bigint"))
+
+
+def backward_delta(node: Window, backward: Backward, deriving: Deriving) -> Node | None:
+    """The change of the functions' rows from the first touched position of each partition on."""
+    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.this.name])], deriving)
+    if changed is None:
+        return None
+    what = "the first touched position of each partition"
+    start = deriving.step("first", _first_touched(changed, backward), what)
+    before = _Before(node, backward, start, deriving)
+    earlier: list[tuple[int, Node]] = []
+    if backward.first:
+        earlier.append((_FIRST, deriving.step("start", before.firsts(), "the first row before that")))
+    if backward.rows:
+        earlier.append((_LAST, deriving.step("last", before.lasts(), "the last rows before that")))
+    if backward.near:
+        earlier.append((_NEAR, before.near()))
+    carried = None
+    if backward.carried:
+        carried = deriving.step("before", before.totals(), "what the rows before that amount to")
+    after, gone = (
+        _computed(node, backward, rows, earlier, carried)
+        for rows in (before.later(deriving.new(node.input)), before.later(deriving.old(node.input)))
+    )
+    difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
+    assert difference is not None
+    return deriving.step("partitions", consolidated(difference), f"change of {node.title} {node.details}")
+
+
+def _computed(
+    node: Window, backward: Backward, rows: Node, earlier: Sequence[tuple[int, Node]], carried: Node | None
+) -> Node:
+    """The functions over the rows from the position on, together with what is known of those before."""
+    own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
+    kinds = [kind for kind, _ in earlier]
+    if earlier:
+        output = (*node.input.columns, _PART, *map(_seen, kinds))
+        for part, few in ((_LATER, rows), *earlier):
+            flags = (Computed(_seen(kind), exp.Literal.number(int(part in (kind, _LATER)))) for kind in kinds)
+            side = Project(few, (*own, Computed(_PART, exp.Literal.number(part)), *flags))
+            rows = side if part == _LATER else UnionAll(rows, side, output)
+    functions = tuple(each for item in node.functions for each in _functions(item, backward, kinds))
+    found: Node = Window(rows, functions)
+    if earlier:
+        found = Filter(found, exp.EQ(this=ref(_PART.name), expression=exp.Literal.number(_LATER)))
+    values = {name: each.result for name, each in backward.carried.items()}
+    if carried is not None:
+        same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c")) for name in backward.by]
+        found = Join(LEFT, found, carried, conjunction(same) or exp.true())
+        both = {part.name: part.both(ref(f"{part.name}_c"), ref(part.name)) for part in backward.running}
+        values = {name: replace_columns(value, both) for name, value in values.items()}
+    return Project(found, tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns))
+
+
+def _functions(item: Computed, backward: Backward, kinds: Sequence[int]) -> list[Computed]:
+    """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
+    name = item.column.name
+    if (carried := backward.carried.get(name)) is not None:
+        own: list[Expr] = [ref(_PART.name)] if kinds else []
+        return [
+            Computed(Column(part.name, "", item.column.type), _over(item.value, part.function, own))
+            for part in carried.parts
+        ]
+    kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
+    apart = [ref(_seen(kind).name)] if len(kinds) > 1 else []
+    return [Computed(item.column, _over(item.value, item.value.this, apart))]
+
+
+def _seen(kind: int) -> Column:
+    """Whether functions of a kind see a row."""
+    return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
+
+
+def _over(window: Expr, function: Expr, more: Sequence[Expr]) -> Expr:
+    found = window.copy()
+    found.set("this", function.copy())
+    if more:
+        found.set("partition_by", [*(found.args.get("partition_by") or ()), *more])
+    return found
+
+
+def _first_touched(changed: Node, backward: Backward) -> Node:
+    """For each touched partition its first touched position, and whether a NULL is among the touched."""
+    position = ref(backward.place.this.name)
+    least = (exp.Max if backward.place.args.get("desc") else exp.Min)(this=position)
+    is_null = exp.Is(this=position.copy(), expression=exp.null())
+    nulls = exp.Max(
+        this=exp.Case(ifs=[exp.If(this=is_null, true=exp.Literal.number(1))], default=exp.Literal.number(0))
+    )
+    keys = tuple(Computed(Column(f"{name}_p", ""), ref(name)) for name in backward.by)
+    start = Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
+    if backward.distance is None:
+        return start
+    back = exp.Add if backward.place.args.get("desc") else exp.Sub
+    reach = back(this=ref(_POSITION.name), expression=backward.distance.copy())
+    return Project(start, (*(Computed(c, ref(c.name)) for c in start.columns), Computed(_FROM, reach)))
+
+
+class _Before:
+    """What comes before the first touched positions ``start``, and after them."""
+
+    def __init__(self, node: Window, backward: Backward, start: Node, deriving: Deriving) -> None:
+        self.node, self.backward, self.start, self.deriving = node, backward, start, deriving
+        self._after: Node | None = None
+
+    def later(self, plan: Node) -> Node:
+        """The rows of touched partitions from the first touched position on."""
+        return self._rows(plan, self._at_or_after())
+
+    def earlier(self, plan: Node) -> Node:
+        """The rows of touched partitions before the first touched position."""
+        return self._rows(plan, self._strictly_before())
+
+    def totals(self) -> Node:
+        """What the rows before amount to: from whole partitions, if a helper stores what these amount to."""
+        running, by = self.backward.running, self.backward.by
+
+        def added_up(rows: Node) -> Node:
+            return self._grouped(rows, "_c", [Computed(Column(f"{r.name}_c", ""), r.before) for r in running])
+
+        stored = self.deriving.partitions.get(stored_name(TOTALS, self.node))
+        if stored is None:
+            return added_up(self.earlier(self._now()))
+        whole = self._near(replace(stored, version=OLD), [f"{name}_t" for name in by])
+        names = [Computed(Column(f"{name}_c", ""), ref(f"{name}_t")) for name in by]
+        if all(r.subtracts for r in running):
+            return Project(
+                Join(LEFT, whole, self._late(), self._same("_t")),
+                (*names, *(Computed(Column(f"{r.name}_c", ""), _subtracted(r)) for r in running)),
+            )
+        as_it_is = Project(
+            Join(ANTI, whole, self._late(), self._same("_t")),
+            (*names, *(Computed(Column(f"{r.name}_c", ""), ref(f"{r.name}_t")) for r in running)),
+        )
+        again = added_up(self._of_late(self.earlier(self._now())))
+        return UnionAll(as_it_is, again, as_it_is.columns)
+
+    def firsts(self) -> Node:
+        """The first row of each partition, if it comes before."""
+        stored = self.deriving.partitions.get(stored_name(FIRSTS, self.node))
+        if stored is not None:
+            return self.earlier(replace(stored, version=OLD))
+        return self.backward.first_of(self.node.input).of(self.earlier(self._now()))
+
+    def lasts(self) -> Node:
+        """The last rows before: those of the partition, if a helper stores these and no row was later."""
+        last = self.backward.last_of(self.node.input)
+        stored = self.deriving.partitions.get(stored_name(LASTS, self.node))
+        if stored is None:
+            return last.of(self.earlier(self._now()))
+        whole = self._near(replace(stored, version=OLD), self.backward.by)
+        as_they_are = exactly(Join(ANTI, whole, self._late(), self._same("")), self.node.input.columns)
+        again = exactly(last.of(self._of_late(self.earlier(self._now()))), self.node.input.columns)
+        return UnionAll(as_they_are, again, self.node.input.columns)
+
+    def near(self) -> Node:
+        """The rows before that are in reach of the position."""
+        place = self.backward.place
+        test = exp.LTE if place.args.get("desc") else exp.GTE
+        reach = test(this=ref(place.this.name), expression=ref(_FROM.name))
+        return self._rows(self._now(), exp.And(this=exp.Paren(this=self._strictly_before()), expression=reach))
+
+    def _now(self) -> Node:
+        return self.deriving.new(self.node.input)
+
+    def _late(self) -> Node:
+        """What the rows from the position on amounted to before the change, of the partitions that had some."""
+        if self._after is None:
+            rows = self.later(self.deriving.old(self.node.input))
+            values = [s for r in self.backward.running if r.subtracts for s in r.stored]
+            sums = [Computed(Column(f"{s.column.name}_l", ""), s.value.copy()) for s in values]
+            late = self._grouped(rows, "_l", [*sums, Computed(_MANY, exp.Count(this=exp.Star()))])
+            self._after = self.deriving.step("late", late, "what was at that position and after it")
+        return self._after
+
+    def _grouped(self, rows: Node, suffix: str, values: Sequence[Computed]) -> Node:
+        """Some values of each partition. Of no rows there is none, even if nothing tells partitions apart."""
+        if not self.backward.by:
+            own = tuple(Computed(column, ref(column.name)) for column in rows.columns)
+            rows = Project(rows, (*own, Computed(_ONE, exp.Literal.number(1))))
+        names = self.backward.by or (_ONE.name,)
+        found = Aggregate(rows, tuple(Computed(Column(f"{n}{suffix}", ""), ref(n)) for n in names), tuple(values))
+        return found if self.backward.by else exactly(found, found.columns[1:])
+
+    def _of_late(self, rows: Node) -> Node:
+        return self.deriving.there(self._late(), [f"{n}_l" for n in self.backward.by], self.backward.by).restrict(rows)
+
+    def _same(self, suffix: str) -> Expr:
+        same = [exp.NullSafeEQ(this=ref(f"{n}{suffix}"), expression=ref(f"{n}_l")) for n in self.backward.by]
+        return conjunction(same) or exp.true()
+
+    def _near(self, plan: Node, by: Sequence[str]) -> Node:
+        """The rows of touched partitions; ``by`` are the columns that say of which a row is."""
+        return self.deriving.there(self.start, [f"{n}_p" for n in self.backward.by], by).restrict(plan) if by else plan
+
+    def _rows(self, plan: Node, where: Expr) -> Node:
+        by = self.backward.by
+        same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_p")) for name in by]
+        return exactly(Join(INNER, self._near(plan, by), self.start, conjunction([*same, where])), plan.columns)
+
+    def _parts(self) -> tuple[Expr, Expr, Expr, Expr, bool]:
+        place = self.backward.place
+        value, position = ref(place.this.name), ref(_POSITION.name)
+        descending = bool(place.args.get("desc"))
+        after = (exp.LTE if descending else exp.GTE)(this=value, expression=position)
+        before = (exp.GT if descending else exp.LT)(this=value.copy(), expression=position.copy())
+        null = exp.Is(this=value.copy(), expression=exp.null())
+        touched_null = exp.EQ(this=ref(_NULLS.name), expression=exp.Literal.number(1))
+        return after, before, null, touched_null, bool(place.args.get("nulls_first"))
+
+    def _at_or_after(self) -> Expr:
+        after, _, null, touched_null, nulls_first = self._parts()
+        return exp.Or(this=after, expression=touched_null if nulls_first else null)
+
+    def _strictly_before(self) -> Expr:
+        _, before, null, touched_null, nulls_first = self._parts()
+        if nulls_first:
+            return exp.And(
+                this=exp.Not(this=touched_null), expression=exp.Paren(this=exp.Or(this=before, expression=null))
+            )
+        only_nulls = exp.Is(this=ref(_POSITION.name), expression=exp.null())
+        known = exp.Not(this=null)
+        return exp.Or(this=before, expression=exp.Paren(this=exp.And(this=only_nulls, expression=known)))
+
+
+def _subtracted(running: Running) -> Expr:
+    def rest(name: str) -> Expr:
+        after = exp.Coalesce(this=ref(f"{name}_l"), expressions=[exp.Literal.number(0)])
+        return exp.Sub(this=ref(name), expression=after)
+
+    value = rest(f"{running.name}_t")
+    if running.known is None:
+        return value
+    some = exp.GT(this=exp.Paren(this=rest(f"{running.name}_m")), expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=some, true=value)])

@@ -1,0 +1,125 @@
+"""A view's query, compiled: text → plan → keys → SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rollview.errors import NotDeterministic, Place
+from rollview.frontend.sql import Tables, Unbuildable, build_plan
+from rollview.frontend.sql.scope import place
+from rollview.keys import Choice, Keyed, decided, with_key
+from rollview.parse.references import parse_query, query_tree
+from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
+from rollview.plan.fingerprint import fingerprint
+from rollview.plan.nodes import Node, Scan, show_plan
+from rollview.plan.reserved import WEIGHT
+from rollview.plan.rewrite import apply_rule, normalise
+from rollview.plan.rewrite.expand_grouping_sets import expand_grouping_sets
+from rollview.stack import deep
+
+#: Functions that give another result at every call: a view that uses one can never equal its query.
+_RANDOM = {
+    "rand", "randn", "random", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id",
+    "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length",
+}  # fmt: skip
+
+#: Functions that run code outside the query.
+_OUTSIDE = {"reflect", "java_method", "try_reflect"}
+
+#: What SQL calls a sample of a table's rows.
+_SAMPLE = ("TABLESAMPLE", "SAMPLE")
+
+#: Functions whose result depends on when, where and by whom they are called.
+_OF_THE_MOMENT = {
+    "current_date", "curdate", "now", "current_timestamp", "localtimestamp", "current_time", "current_user", "user",
+    "session_user", "current_timezone", "current_catalog", "current_database", "current_schema", "version",
+}  # fmt: skip
+
+TIME_DEPENDENT = "time_dependent"
+
+
+@dataclass(frozen=True)
+class CompiledView:
+    """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
+    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are what the
+    query leaves open, and how the plan decides it."""
+
+    sql: str
+    plan: Node
+    keyed: Keyed
+    fingerprint: str
+    reason: str | None = None
+    partitions: Mapping[str, Scan] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+
+    def shown(self) -> str:
+        return show_plan(self.plan)
+
+
+@deep
+def compile_view(sql: str, tables: Tables) -> CompiledView:
+    """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
+    tree = parse_query(sql)
+    refuse_random(sql, tree)
+    if where := misread_pipe(sql):
+        raise Unbuildable(f"{where.text} at this place of a pipe cannot be compiled yet", where=where)
+    # before columns are pruned, so that a CTE is the same rows for all its readers; grouping sets have a key as a union
+    built = decided(apply_rule(build_plan(tree, sql, tables), expand_grouping_sets))
+    plan = normalise(built.plan)
+    if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
+        raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")
+    reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
+    return CompiledView(sql, plan, with_key(plan), fingerprint(plan), reason, choices=built.choices)
+
+
+def refuse_random(sql: str, tree: exp.Query) -> None:
+    """Raises an error that underlines a function or a sample which may give something else each time."""
+    for node in tree.walk():
+        if isinstance(node, exp.TableSample):
+            raise NotDeterministic(
+                "A view cannot read a sample of a table",
+                where=_sample(sql),
+                why="which rows it takes depends on chance or on the table's files, so the view could never equal "
+                "its query",
+                todo="copy the sample once into a table and read that, or choose the rows by a condition",
+            )
+        if called := _calls(node) & (_RANDOM | _OUTSIDE):
+            name = min(called, key=lambda word: (word not in sql.lower(), word))
+            raise NotDeterministic(
+                f"A view cannot use {name}()",
+                where=place(sql, node) or Place.find(sql, name),
+                why="it runs code outside the query, which may give another result at every call"
+                if name in _OUTSIDE
+                else "it gives another result at every call, so the view could never equal its query",
+                todo="compute the value once, into a column of a base table",
+            )
+
+
+def _sample(sql: str) -> Place | None:
+    """Where the first sample of a table is asked for."""
+    cursor = Cursor(SqlTokens.of(sql))
+    while not cursor.done:
+        start = cursor.position
+        if any(cursor.take(word) for word in _SAMPLE) and cursor.is_word("("):
+            cursor.bracketed()
+            return Place(sql, start, cursor.tokens[cursor.at - 1].stop)
+        cursor.at += 1
+    return None
+
+
+def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
+    """The functions that the query calls beside those known, where it calls them: a user's own."""
+    calls = [node for node in query_tree(sql).walk() if isinstance(node, exp.Anonymous)]
+    return [node for node in calls if node.name.lower() not in known]
+
+
+def _calls(node: exp.Expr) -> set[str]:
+    """The names of the function that a part of the tree calls, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return {node.name.lower()}
+    if isinstance(node, exp.StrToUnix) and node.args.get("this") is None:  # unix_timestamp()
+        return {"now"}
+    return {name.lower() for name in node.sql_names()} if isinstance(node, exp.Func) else set()

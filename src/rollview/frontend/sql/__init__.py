@@ -1,0 +1,27 @@
+"""From the tree of a query to a plan.
+
+| file | what it does |
+|---|---|
+| ``query.py`` | queries, set operations, CTEs, recursion |
+| ``select.py`` | SELECT: filters, groups, windows, the select list |
+| ``from_clause.py`` | FROM: tables, joins, VALUES, LATERAL, generators |
+| ``group.py`` | the keys of GROUP BY, and their sets |
+| ``limit.py`` | ORDER BY with LIMIT |
+| ``bind.py`` | names in expressions → plan columns |
+| ``scope.py`` | what names mean at one place of a query |
+| ``subqueries.py`` | subqueries in expressions → joins |
+| ``decorrelate.py`` | joins with a correlated plan → joins |
+| ``pivot.py`` | PIVOT and UNPIVOT as aggregates and unions |
+| ``time_window.py`` | ``GROUP BY window(t, '1 hour')`` |
+| ``functions.py`` | which functions aggregate and which generate rows |
+| ``types.py`` | types of expressions |
+| ``understood.py`` | the arguments that are understood, of each syntax node |
+| ``unique_names.py`` | unique names for columns, by their origin |
+| ``context.py`` | what all builders share |
+"""
+
+from rollview.frontend.sql.context import Tables, Unbuildable
+from rollview.frontend.sql.query import build_plan
+from rollview.frontend.sql.scope import BaseTable
+
+__all__ = ["BaseTable", "Tables", "Unbuildable", "build_plan"]

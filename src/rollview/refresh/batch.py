@@ -1,0 +1,166 @@
+"""Refreshing several views: upstream before downstream, siblings side by side, all to one vector of the base tables.
+
+Of each view it is told what became of it. A view that fails stops those that read it, and no others.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from rollview.errors import RollviewError, named_error
+from rollview.frontend.query import TIME_DEPENDENT
+from rollview.refresh.refresh import refresh_view
+from rollview.store.protocol import Identity
+from rollview.views.catalog import Catalog, View
+from rollview.views.freshness import Freshness
+from rollview.views.results import Outcome, RefreshResult
+
+#: This many views are refreshed at a time.
+_AT_A_TIME = 4
+
+T = TypeVar("T")
+
+
+def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
+    """Refreshes the views that a view reads, directly or through others, and then the view itself. Raises the error of
+    the view, or that of a view upstream because of which it was not refreshed."""
+    catalog.get(name)
+    outcomes = {each.view: each for each in refresh_all(catalog, _upstream(catalog, name), full=full)}
+    last = outcomes[name]
+    if last.because is None:
+        return last.refreshed()
+    first = next(each.error for each in outcomes.values() if each.error is not None)
+    raise _in_front(f"{name} was not refreshed, because {last.because} failed", first) from first
+
+
+def _upstream(catalog: Catalog, name: str) -> list[str]:
+    """The view and all views that it reads, directly or through others."""
+    wanted, waiting = {name}, [name]
+    while waiting:
+        try:
+            tables = catalog.get(waiting.pop()).tables
+        except RollviewError:  # what it reads is not known; its outcome will say so
+            continue
+        new = {table for table in tables if table not in wanted and catalog.has(table)}
+        wanted |= new
+        waiting += new
+    return sorted(wanted)
+
+
+def _in_front(what: str, error: RollviewError) -> RollviewError:
+    """The error with a sentence before what it says."""
+    told = copy.copy(error)
+    told.what = f"{what}: {error.what}"
+    told.args = (told.what,)
+    return told
+
+
+def refresh_all(
+    catalog: Catalog,
+    names: Iterable[str] | None = None,
+    *,
+    full: bool = False,
+    resting: Collection[str] = (),
+) -> list[Outcome]:
+    """Refreshes every view, or those that are named, to the versions that the base tables have now. ``resting`` views
+    are not tried: those that read them are skipped, as if they had failed."""
+    views: dict[str, View] = {}
+    outcomes: dict[str, Outcome] = {}
+    for name in dict.fromkeys(catalog.names() if names is None else names):
+        if name not in resting:
+            try:
+                views[name] = (catalog.known(name) if full and catalog.has(name) else None) or catalog.get(name)
+            except Exception as error:
+                outcomes[name] = _failed(name, error)
+    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, full=full)]
+
+
+def levels(views: Mapping[str, View]) -> list[list[str]]:
+    """The views in the order of their dependencies; those of one level do not read each other."""
+    done: set[str] = set()
+    found: list[list[str]] = []
+    while len(done) < len(views):
+        left = [name for name in views if name not in done]
+        ready = [name for name in left if all(t in done or t not in views for t in views[name].tables)]
+        found.append(sorted(ready or left))  # views that read each other, which none should, come last
+        done |= set(found[-1])
+    return found
+
+
+def _refresh(catalog: Catalog, views: Mapping[str, View], lost: set[str], *, full: bool) -> list[Outcome]:
+    """The base tables' versions are fixed before the first view is refreshed: whatever is written meanwhile, all views
+    come to show the same state of them. Views over a ``lost`` one are skipped."""
+    vector: dict[str, Identity] = {}
+    for table in sorted({table for view in views.values() for table in view.tables} - views.keys() - lost):
+        try:
+            vector[table] = catalog.identity(table)
+        except Exception:  # the views over it find the same, each for itself
+            continue
+    freshness = Freshness(catalog, vector)
+    culprits = {name: {name} for name in lost}  # for a view that is not refreshed: the views that failed
+    outcomes: list[Outcome] = []
+
+    def one(name: str) -> tuple[Outcome, Identity | None]:
+        try:
+            result = refresh_view(catalog, name, full=full, fixed=vector, freshness=freshness)
+            return Outcome(name, result), catalog.identity(name)
+        except Exception as error:
+            return _failed(name, error), None
+
+    for level in levels(views):
+        skipped: dict[str, Outcome] = {}
+        for name in level:
+            if because := {each for table in views[name].tables for each in culprits.get(table, ())}:
+                culprits[name] = because
+                skipped[name] = Outcome(name, because=", ".join(sorted(because)))
+        done = _each(catalog, {name: views[name] for name in level if name not in skipped}, one, freshness, full)
+        for name, (_, identity) in done.items():
+            if identity is None:
+                culprits[name] = {name}
+            else:
+                vector[name] = identity
+        outcomes += [skipped[name] if name in skipped else done[name][0] for name in level]
+    return outcomes
+
+
+def _failed(name: str, error: Exception) -> Outcome:
+    return Outcome(name, error=named_error(f"{name} could not be refreshed", error))
+
+
+def _each(
+    catalog: Catalog, views: Mapping[str, View], one: Callable[[str], T], freshness: Freshness, full: bool
+) -> dict[str, T]:
+    """What ``one`` gives for each view of a level; those that the engine has to work for run side by side."""
+    moved = [name for name, view in views.items() if full or _has_moved(catalog, view, freshness)]
+    if len(moved) < 2 or not catalog.engine.parallel or not _settings_agree(catalog, [views[name] for name in moved]):
+        return {name: one(name) for name in views}
+    with ThreadPoolExecutor(max_workers=_AT_A_TIME) as pool:
+        running = {name: pool.submit(one, name) for name in moved}
+        try:
+            return {name: running[name].result() if name in running else one(name) for name in views}
+        except BaseException:  # Ctrl-C: what has not begun does not begin any more
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _settings_agree(catalog: Catalog, views: Iterable[View]) -> bool:
+    """Whether no view has to change the session's settings, which those beside it would see."""
+    try:
+        return all(catalog.engine.has_settings(view.settings) for view in views)
+    except RollviewError:  # there is no session, and each view's refresh will say why
+        return False
+
+
+def _has_moved(catalog: Catalog, view: View, freshness: Freshness) -> bool:
+    """Whether the engine is needed to refresh a view."""
+    if view.always_full == TIME_DEPENDENT:
+        return True
+    try:
+        vector = catalog.reflected(view).vector
+        moved = freshness.behind(view, vector) or freshness.unversioned(view, vector)
+        return bool(moved) or catalog.store.damage(catalog.state(view.name)) is not None
+    except (RollviewError, KeyError):  # its refresh will tell
+        return True

@@ -1,0 +1,81 @@
+"""The names by which Spark SQL reads embedded tables: temporary views of a session, kept at the newest versions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator
+
+from pyspark.sql import DataFrame
+
+from rollview.engine.sources import SparkSource
+from rollview.engine.spark import over_state
+from rollview.errors import RollviewError
+from rollview.parse.names import Name
+from rollview.store.protocol import Identity
+from rollview.store.session_names import SessionNames, Shown, names_of
+
+
+class Published:
+    """The names that one store gives."""
+
+    def __init__(
+        self,
+        source: SparkSource,
+        folder: str,
+        identity: Callable[[str], Identity],
+        read: Callable[[str], DataFrame],
+    ) -> None:
+        self.source = source
+        self.folder = folder
+        self._identity = identity
+        self._read = read
+        self._given: dict[str, tuple[str, str | None]] = {}
+
+    @property
+    def _names(self) -> SessionNames:
+        """The names of the session; of one that is not made yet, there are none."""
+        spark = self.source.made
+        return SessionNames() if spark is None else names_of(spark)
+
+    def given(self) -> dict[str, tuple[str, str | None]]:
+        """The names that this folder's stores have given, each with its table and the query over it."""
+        shown = self._names.shown.items()
+        return {name: (each.table, each.query) for name, each in shown if each.folder == self.folder} | self._given
+
+    def frames(self, names: Collection[Name]) -> dict[Name, DataFrame]:
+        """The newest rows of those names that this folder has given."""
+        known = {name: shown for name in names if len(name) == 1 and (shown := self._given.get(name[0].lower()))}
+        rows = {name: (self._read(table), query) for name, (table, query) in known.items()}
+        return {name: frame if query is None else over_state(frame, query) for name, (frame, query) in rows.items()}
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """Inside, names that another store gave to the session mean nothing."""
+        with self._names.turn(self.folder):
+            self._names.enter(self.source.made, self.folder)
+            yield
+
+    def show(self, name: str, table: str, query: str | None = None) -> None:
+        """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
+        self._given[name] = table, query
+        with self._names.turn(self.folder):
+            try:
+                wanted = Shown(self.folder, table, query, self._identity(table))
+                if self._names.shown.get(name) != wanted:
+                    rows = self._read(table)  # with this there is a session
+                    rows = rows if query is None else over_state(rows, query)
+                    self._names.give(rows, name, wanted)
+            except RollviewError:  # better no rows than old ones
+                self._names.take(self.source.made, name)
+                raise
+
+    def forget(self, name: str) -> None:
+        self._given.pop(name, None)
+        with self._names.turn(self.folder):
+            shown = self._names.shown.get(name)
+            if shown is not None and shown.folder == self.folder:
+                self._names.take(self.source.made, name)
+
+    def distrust(self) -> None:
+        """After a statement that may have made or dropped views by itself, every name is given again."""
+        self._names.distrust()
