@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from rollview import Rollview, connect
 from rollview.engine.session import DELTA_SETTINGS, delta_package, require_delta, start_session
 from rollview.errors import UserError
+from rollview.limits import DEFAULT, Limits
 
 KINDS = ("embedded", "delta")
 PROTOCOLS = ("classic", "connect")
@@ -94,12 +95,14 @@ def need_delta(spark: SparkSession) -> None:
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Rollview]:
     """Opens a warehouse of its own for a test: ``opened("delta", "connect")``."""
 
-    def open_one(kind: str = "embedded", protocol: str = "classic", folder: Path | None = None) -> Rollview:
+    def open_one(
+        kind: str = "embedded", protocol: str = "classic", folder: Path | None = None, limits: Limits = DEFAULT
+    ) -> Rollview:
         classic: SparkSession = request.getfixturevalue("spark")
         if kind == "delta":
             need_delta(classic)
         session = classic.newSession() if protocol == "classic" else request.getfixturevalue("remote")
-        return connect(folder or tmp_path / "warehouse", spark=session, store=kind)  # type: ignore[arg-type]
+        return connect(folder or tmp_path / "warehouse", spark=session, store=kind, limits=limits)  # type: ignore[arg-type]
 
     return open_one
 

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from rollview import Rollview
 from rollview.engine.duck import DuckEngine
+from rollview.limits import DEFAULT, Limits
 from rollview.store.duck import DuckStore
 from rollview.views.relation import query_at, rows_of
 
@@ -60,10 +61,10 @@ class NoisyEngine(DuckEngine):
             self.noisy = True
 
 
-def noisy(seed: int = 0) -> Rollview:
+def noisy(seed: int = 0, limits: Limits = DEFAULT) -> Rollview:
     """A session on such a DuckDB, in memory."""
     engine = NoisyEngine(duckdb.connect(), seed)
-    return Rollview(engine, DuckStore(engine))
+    return Rollview(engine, DuckStore(engine), limits)
 
 
 def _with_noise(query: exp.Expr) -> exp.Expr:

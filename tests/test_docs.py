@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import rollview
 from operator_pages import script_of
+from rollview import limits
 from rollview.cli.main import app
-from rollview.views import helpers
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -108,9 +108,12 @@ def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
     assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])
 
 
-def test_the_example_of_a_helper_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helpers, "WORTH_ROWS", 0)
-    rv = rollview.connect("duckdb:")
+def test_the_table_of_limits_is_the_one_in_the_code() -> None:
+    assert (ROOT / "docs" / "limits.md").read_text(encoding="utf-8").rstrip().endswith(limits.table())
+
+
+def test_the_example_of_a_helper_has_one() -> None:
+    rv = rollview.connect("duckdb:", limits=limits.Limits(helper_rows=0))
     rv.sql(blocks((ROOT / "docs" / "helpers.md").read_text(encoding="utf-8"), "sql")[0])
     (helper,) = rv.catalog.get("small_lines").helpers
     assert "aggregate by" in rv.explain("small_lines")

@@ -30,9 +30,9 @@ from rollview.errors import (
     UserError,
     VersionGone,
 )
+from rollview.limits import DEFAULT, Limits
 from rollview.store.edits import FILE, POSITION
-from rollview.store.embedded import lookup, rewrite
-from rollview.store.embedded import store as embedded_store
+from rollview.store.embedded import EmbeddedStore, lookup
 from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
@@ -193,7 +193,8 @@ def test_statements_that_change_nothing_make_no_commit(rv: Rollview) -> None:
 
 
 @pytest.mark.slow
-def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview) -> None:
+    store: EmbeddedStore = rv.store  # type: ignore[assignment]
     script = (
         "INSERT INTO {t} SELECT CAST(id AS INT), concat('v', id % 7), map('k', id) FROM range(50)",
         "UPDATE {t} SET v = upper(v) WHERE id % 2 = 0",
@@ -201,12 +202,11 @@ def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview, mon
         "MERGE INTO {t} x USING (SELECT CAST(id AS INT) AS id FROM range(40, 60)) s ON x.id = s.id "
         "WHEN MATCHED THEN UPDATE SET v = 'm' WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'i')",
     )
-    for table, size in (("small", rewrite.SMALL), ("middle", 30), ("large", 0)):
-        monkeypatch.setattr(rewrite, "SMALL", size)
+    for table, size in (("small", DEFAULT.edits_here), ("middle", 30), ("large", 0)):
+        store.limits = Limits(edits_here=size)
         rv.sql(f"CREATE TABLE {table} (id INT, v STRING, m MAP<STRING, BIGINT>, PRIMARY KEY (id))")
         for sql in script:
             rv.sql(sql.format(t=table))
-    monkeypatch.setattr(rewrite, "SMALL", 0)
     with pytest.raises(KeyViolated):
         rv.sql("UPDATE large SET id = 1")
     with pytest.raises(AmbiguousMerge):
@@ -548,15 +548,15 @@ def test_tables_of_others_without_statistics_or_with_odd_partitions(rv: Rollview
     assert rows(rv.table("q")) == [(1,), (3,)]
 
 
-def test_a_merge_into_a_large_table_does_the_same(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_into_a_large_table_does_the_same(rv: Rollview) -> None:
     """Its rows are looked for in this process, or by Spark where that is too much: the result is the same."""
+    store: EmbeddedStore = rv.store  # type: ignore[assignment]
     source = (
         "SELECT * FROM VALUES (1, 'a', 5, false), (NULL, 'b', 7, false), (3, 'c', 0, true), (NULL, NULL, 1, false), "
         "(99, 'new', 2, false) AS s(k, v, n, __delete)"
     )
     for table, size, here in (("small", 100_000, 0), ("large", 0, 100_000), ("huge", 0, -1)):
-        monkeypatch.setattr(embedded_store, "_LARGE", size)
-        monkeypatch.setattr(lookup, "_MOST_ROWS", here)
+        store.limits = Limits(lookup_rows=size, lookup_rows_most=here)
         rv.store.create(
             table,
             rv.spark.sql(
@@ -590,7 +590,7 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
     picked = every.take([0, 5, 17, 1500, 2999])
     for names in (["id"], ["few"], ["s"], ["d"], ["ts"], ["ntz"], ["dec"], ["s", "few"], ["few", "f"], ["st", "id"]):
         wanted = {name: picked[name] for name in names}
-        found = lookup.found_rows(snapshot, wanted, 10_000)
+        found = lookup.found_rows(snapshot, wanted, DEFAULT)
         assert found is not None
         for row in found.to_pylist():
             path, position = row.pop(FILE), row.pop(POSITION)
@@ -604,8 +604,8 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
             row["id"] for row in every.to_pylist() if all(row[c] in k for c, k in zip(compared, keys, strict=True))
         ]
         assert sorted(found["id"].to_pylist()) == sorted(expected)
-    assert lookup.found_rows(snapshot, {"f": picked["f"]}, 10_000) is None
-    assert lookup.found_rows(snapshot, {"few": picked["few"]}, 10) is None
+    assert lookup.found_rows(snapshot, {"f": picked["f"]}, DEFAULT) is None
+    assert lookup.found_rows(snapshot, {"few": picked["few"]}, Limits(rows_here=10)) is None
 
 
 def test_rows_in_pieces_some_of_them_empty_all_come_to_spark(rv: Rollview) -> None:

@@ -13,11 +13,11 @@ import duck
 from rollview import Rollview, connect
 from rollview.errors import NotIncremental, SchemaChanged
 from rollview.frontend.query import compile_view
+from rollview.limits import Limits
 from rollview.plan.nodes import Node, show_plan
 from rollview.refresh import refresh
 from rollview.state.helpers import helped, helper_id
 from rollview.views import create, define
-from rollview.views import helpers as helper_views
 from rows import rows
 from test_refresh import VIEWS, followed, judged
 
@@ -47,16 +47,13 @@ CHANGES = [
 ]
 
 
-@pytest.fixture
-def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are small here: helpers are made whatever they save."""
-    monkeypatch.setattr(helper_views, "WORTH_ROWS", 0)
-    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 0)
+#: Tables are small here: helpers are made whatever they save.
+EVERYWHERE = Limits(helper_rows=0, helper_rows_per_group=0)
 
 
 @pytest.fixture
 def session() -> Rollview:
-    rv = connect("duckdb:")
+    rv = connect("duckdb:", limits=EVERYWHERE)
     filled(rv)
     return rv
 
@@ -72,7 +69,6 @@ def helpers(rv: Rollview, name: str) -> list[str]:
     return [helper.name for helper in rv.catalog.get(name).helpers]
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Rollview) -> None:
     rv = session
     views = {"below_mean": BELOW_MEAN, "stock": STOCK, "most": MOST, "sold": SOLD, "unsold": UNSOLD}
@@ -102,27 +98,23 @@ def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Ro
     assert rv.store.tables() == ["line", "part"]
 
 
-def test_a_helper_is_made_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    rv = connect("duckdb:")
-    filled(rv)
-    rv.create("small", STOCK)
-    assert helpers(rv, "small") == []
-    monkeypatch.setattr(helper_views, "WORTH_ROWS", 16)
-    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 5)
-    rv.create("many_groups", STOCK)
-    assert helpers(rv, "many_groups") == []
-    monkeypatch.setattr(helper_views, "ROWS_PER_GROUP", 4)
-    rv.create("few_groups", STOCK)
-    rv.create("always", STOCK, policy="FULL")
-    rv.create(
+def test_a_helper_is_made_where_it_is_worth_it() -> None:
+    small = connect("duckdb:")
+    many = connect("duckdb:", limits=Limits(helper_rows=16, helper_rows_per_group=5))
+    few = connect("duckdb:", limits=Limits(helper_rows=16, helper_rows_per_group=4))
+    for rv in (small, many, few):
+        filled(rv)
+        rv.create("stock", STOCK)
+    assert [len(helpers(rv, "stock")) for rv in (small, many, few)] == [0, 0, 1]
+    few.create("always", STOCK, policy="FULL")
+    few.create(
         "not_added_to",
         "SELECT p.id, m.kinds FROM part p JOIN (SELECT part, count(DISTINCT qty) AS kinds FROM line GROUP BY part) m ON m.part = p.id",
     )
-    assert [len(helpers(rv, name)) for name in ("few_groups", "always", "not_added_to")] == [1, 0, 0]
-    assert len([table for table in rv.store.tables() if "helper" in table]) == 1
+    assert [len(helpers(few, name)) for name in ("always", "not_added_to")] == [0, 0]
+    assert len([table for table in few.store.tables() if "helper" in table]) == 1
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_another_spelling_keeps_the_helpers_and_another_query_gets_others(session: Rollview) -> None:
     rv = session
     rv.create("v", STOCK)
@@ -141,7 +133,6 @@ def test_another_spelling_keeps_the_helpers_and_another_query_gets_others(sessio
     assert rv.verify("v").ok
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_a_refresh_that_was_cut_off_after_its_helper_goes_on(session: Rollview) -> None:
     rv = session
     rv.create("v", STOCK)
@@ -153,7 +144,6 @@ def test_a_refresh_that_was_cut_off_after_its_helper_goes_on(session: Rollview) 
     assert rv.verify("v").ok
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollview) -> None:
     rv = session
     for name, query in (("v", STOCK), ("w", BELOW_MEAN)):
@@ -168,7 +158,6 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
     assert not any(helpers(rv, name) for name in ("v", "w"))
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     rv, write = session, define.write_whole
 
@@ -191,10 +180,9 @@ def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch
     assert rv.verify("v").ok
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_a_view_and_its_helpers_do_not_go_back() -> None:
     """Two sessions: one fixed its versions early, the other has refreshed since."""
-    rv = connect("duckdb:")
+    rv = connect("duckdb:", limits=EVERYWHERE)
     filled(rv)
     rv.create("v", STOCK)
     rv.create("plain", "SELECT id, qty FROM line")
@@ -212,7 +200,6 @@ def test_a_view_and_its_helpers_do_not_go_back() -> None:
     assert rv.refresh("v").strategy == "no_op"
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_that_a_helper_was_recomputed_is_told(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
     rv, why = session, refresh.why_full
     rv.create("v", STOCK)
@@ -226,7 +213,6 @@ def test_that_a_helper_was_recomputed_is_told(session: Rollview, monkeypatch: py
     assert rv.verify("v").ok
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(session: Rollview) -> None:
     rv = session
     rv.create("v", BELOW_MEAN, policy="INCREMENTAL STRICT")
@@ -250,9 +236,8 @@ def test_errors_speak_of_the_view_and_recomputing_takes_the_helpers_along(sessio
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("everywhere")
 def test_conformance_views_with_helpers_follow_the_rounds() -> None:
-    rv = connect("duckdb:")
+    rv = connect("duckdb:", limits=EVERYWHERE)
     candidates = [view for view in VIEWS if has_inner_groups(view.sql)]
     found = followed(rv, candidates, 5)
     assert len([view for view in candidates if helpers(rv, view.name)]) >= 8
@@ -271,10 +256,9 @@ def has_inner_groups(sql: str) -> bool:
     return bool(asked)
 
 
-@pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("kind", ["embedded", pytest.param("delta", marks=pytest.mark.slow)])
 def test_helpers_on_spark(opened: Callable[..., Rollview], kind: str) -> None:
-    rv = opened(kind)
+    rv = opened(kind, limits=EVERYWHERE)
     filled(rv)
     rv.create("v", BELOW_MEAN)
     over = "PARTITION BY part ORDER BY id"
@@ -303,10 +287,9 @@ RUNNING = {
 }
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_a_cast_between_the_partners_is_no_equality() -> None:
     """Groups are those of all keys that the join can find: 1.5 is found by 1 if it is cast to it."""
-    rv = connect("duckdb:")
+    rv = connect("duckdb:", limits=EVERYWHERE)
     rv.sql("CREATE TABLE part (id INT, brand STRING, PRIMARY KEY (id)); INSERT INTO part VALUES (1, 'a'), (2, 'b')")
     rv.sql("CREATE TABLE offer (k DECIMAL(4,1), price INT); INSERT INTO offer VALUES (1.2, 9), (2.0, 9)")
     rv.sql("CREATE TABLE line (id INT, k DECIMAL(4,1), qty INT, PRIMARY KEY (id)); INSERT INTO line VALUES (1, 1.2, 5)")
@@ -320,9 +303,8 @@ def test_a_cast_between_the_partners_is_no_equality() -> None:
     assert rv.verify("v").ok
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_windows_that_look_backward_do_not_read_what_comes_before() -> None:
-    rv, rng = connect("duckdb:"), random.Random(1)
+    rv, rng = connect("duckdb:", limits=EVERYWHERE), random.Random(1)
 
     def value() -> str:
         return "NULL" if rng.random() < 0.2 else str(rng.randrange(12))
@@ -361,7 +343,6 @@ BACKWARD = [
 ORDERS = ["PARTITION BY part ORDER BY id", "ORDER BY id", "PARTITION BY part ORDER BY qty DESC NULLS LAST, id"]
 
 
-@pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("over", [ORDERS[0], *(pytest.param(over, marks=pytest.mark.slow) for over in ORDERS[1:])])
 def test_windows_that_look_backward_have_helpers_for_all_that_is_before(session: Rollview, over: str) -> None:
     rv = session
@@ -381,7 +362,6 @@ def test_windows_that_look_backward_have_helpers_for_all_that_is_before(session:
             assert rv.verify(result.view).ok, (result, change)
 
 
-@pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("over", ORDERS[:2])
 def test_appending_in_order_reads_nothing_of_what_was_there(
     session: Rollview, over: str, monkeypatch: pytest.MonkeyPatch
@@ -409,9 +389,8 @@ def test_appending_in_order_reads_nothing_of_what_was_there(
         assert asked == plan.count("scan line new") + plan.count("scan line old"), plan
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
-    rv = connect("duckdb:")
+    rv = connect("duckdb:", limits=EVERYWHERE)
     rv.sql("CREATE TABLE sale (id INT, shop INT, day DATE, n INT, PRIMARY KEY (id))")
     days = ", ".join(f"({i}, {i % 3}, DATE '2024-01-01' + {i}, {i * 7 % 11})" for i in range(60))
     rv.sql(f"INSERT INTO sale VALUES {days}, (60, 1, NULL, 5)")
@@ -436,7 +415,6 @@ def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
             assert rv.verify(result.view).ok, (result, change)
 
 
-@pytest.mark.usefixtures("everywhere")
 def test_a_window_over_groups_that_a_helper_stores(session: Rollview) -> None:
     rv = session
     stock = "SELECT part, sum(qty) AS total FROM line GROUP BY part"

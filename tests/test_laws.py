@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,13 @@ import pytest
 from histories import History, history, shrunk
 from noisy import NoisyEngine, alike, noisy, right
 from rollview import Rollview, connect
-from rollview.views import helpers
+from rollview.limits import DEFAULT, Limits
 from rows import rows as rows_of
 
-Opened = Callable[[], Rollview]
+Opened = Callable[..., Rollview]
+
+#: Every aggregate inside a query that can have a helper gets one, however small its table is.
+HELPERS_FOR_ALL = Limits(helper_rows=0, helper_rows_per_group=0)
 
 
 def holds(rv: Rollview) -> bool:
@@ -25,8 +27,8 @@ def holds(rv: Rollview) -> bool:
     return right(rv, "v") is not False if isinstance(rv.engine, NoisyEngine) else rv.verify("v").ok
 
 
-def on_duckdb() -> Rollview:
-    return connect("duckdb:")
+def on_duckdb(limits: Limits = DEFAULT) -> Rollview:
+    return connect("duckdb:", limits=limits)
 
 
 def started(rv: Rollview, case: History) -> Rollview:
@@ -95,24 +97,15 @@ def no_trace_of_what_was_undone(case: History, opened: Opened) -> bool:
 LAWS = [equal_after_every_refresh, equal_after_one_refresh, no_trace_of_what_was_undone]
 
 
-@contextlib.contextmanager
-def helpers_for_all() -> Iterator[None]:
-    """Every aggregate inside a query that can have a helper gets one, however small its table is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(helpers, "WORTH_ROWS", 0)
-        patch.setattr(helpers, "ROWS_PER_GROUP", 0)
-        yield
-
-
 def keep(
     law: Callable[[History, Opened], bool], seed: int, opened: Opened = on_duckdb, *, floats: bool = False
 ) -> None:
     """Every second history is one of views with helpers."""
     case = history(seed, floats=floats)
-    with helpers_for_all() if seed % 2 else contextlib.nullcontext():
-        if not law(case, opened):
-            small = shrunk(case, lambda shorter: not law(shorter, opened))
-            pytest.fail(f"seed {seed}, {law.__name__}:\n{small.script()}")
+    limited = partial(opened, limits=HELPERS_FOR_ALL if seed % 2 else DEFAULT)
+    if not law(case, limited):
+        small = shrunk(case, lambda shorter: not law(shorter, limited))
+        pytest.fail(f"seed {seed}, {law.__name__}:\n{small.script()}")
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
@@ -147,4 +140,8 @@ def test_laws_on_many_histories_where_no_sum_of_floats_repeats(start: int) -> No
 @pytest.mark.parametrize("seed", range(60))
 def test_laws_on_spark(seed: int, opened: Callable[..., Rollview], tmp_path: Path) -> None:
     number = iter(range(10_000))
-    keep(equal_after_every_refresh, 70_000 + seed, lambda: opened(folder=tmp_path / f"w{next(number)}"))
+    keep(
+        equal_after_every_refresh,
+        70_000 + seed,
+        lambda limits: opened(folder=tmp_path / f"w{next(number)}", limits=limits),
+    )

@@ -11,6 +11,7 @@ import pytest
 
 from rollview import InternalError, Rollview, UserError, connect
 from rollview.errors import SchemaChanged, ViewNotFound
+from rollview.limits import Limits
 from rollview.refresh import batch
 from rollview.refresh.batch import levels
 from rollview.refresh.refresh import refresh_view
@@ -226,7 +227,7 @@ def test_ctrl_c_stops_everything(medal: Rollview, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(type(medal.engine), "parallel", parallel)
     monkeypatch.setattr(batch, "refresh_view", interrupted)
-    monkeypatch.setattr(batch, "_AT_A_TIME", 1)
+    medal.catalog.limits = Limits(views_at_a_time=1)
     with pytest.raises(KeyboardInterrupt):
         medal.refresh_all()
     assert "gold" not in begun

@@ -5,6 +5,7 @@ The rooms of the package, in the order that a view's data takes; each imports on
 ========== ====================================================================================================
 errors     one tree of errors: what, where underlined, why, what to do
 stack      room for following SQL that nests deeply
+limits     every threshold, with its reason
 parse      text → statements, names, and the tables that a query names
 plan       the algebra: operators, expressions, rewrite rules
 keys       what identifies the rows of a plan, and which columns decide others
@@ -24,6 +25,7 @@ cli        the command ``rollview``
 """
 
 from rollview.errors import InternalError, NotIncremental, RollviewError, UserError
+from rollview.limits import Limits
 from rollview.session import Rollview, connect
 from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
 
@@ -31,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "InternalError",
+    "Limits",
     "NotIncremental",
     "Outcome",
     "RefreshResult",

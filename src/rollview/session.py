@@ -26,6 +26,7 @@ from rollview.errors import (
     TableNotFound,
     UserError,
 )
+from rollview.limits import DEFAULT, Limits
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
 from rollview.parse.references import references
@@ -73,6 +74,7 @@ def connect(
     *,
     spark: SparkSession | None = None,
     store: Literal["embedded", "delta"] | None = None,
+    limits: Limits = DEFAULT,
 ) -> Rollview:
     """Opens a warehouse.
 
@@ -81,6 +83,7 @@ def connect(
     - ``connect(spark=spark)``: the catalog of an existing session, classic or Connect, that knows Delta.
     - ``connect("duckdb:")``: tables in DuckDB, in memory or in a file named after the colon, to try things out.
 
+    ``limits`` are the thresholds at which something is done in another way: see ``rollview.limits``.
     With a folder, ``spark`` gives the session to use. Otherwise Spark is started when rows have to be read or written
     for the first time: what views there are, how fresh they are, and that nothing has changed is known without it.
     Closing the session stops it, also at the end of ``with rollview.connect("./warehouse") as rv:``.
@@ -88,7 +91,7 @@ def connect(
     if store not in (None, "embedded", "delta"):
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
     if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
-        return _on_duckdb(warehouse.removeprefix("duckdb:"))
+        return _on_duckdb(warehouse.removeprefix("duckdb:"), limits)
     if warehouse is not None:
         _check_folder(warehouse)
     if spark is not None and not hasattr(spark, "conf"):
@@ -102,12 +105,12 @@ def connect(
         if store == "embedded":
             raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
         require_delta(spark)
-        return Rollview(SparkEngine(spark), DeltaStore(spark))
+        return Rollview(SparkEngine(spark, limits), DeltaStore(spark), limits)
     source = LocalSpark(delta=store == "delta") if spark is None else GivenSpark(spark)
     if store == "delta":
         require_delta(source.spark)
-        return Rollview(SparkEngine(source), DeltaStore(source.spark, warehouse))
-    return Rollview(SparkEngine(source), EmbeddedStore(source, warehouse))
+        return Rollview(SparkEngine(source, limits), DeltaStore(source.spark, warehouse), limits)
+    return Rollview(SparkEngine(source, limits), EmbeddedStore(source, warehouse, limits), limits)
 
 
 def _check_folder(warehouse: object) -> None:
@@ -142,7 +145,7 @@ _NAME, _NAME_TODO = "A name", "give the name of the view or table as a string: '
 _SQL, _SQL_TODO = "SQL", "give the text of the statement as a string"
 
 
-def _on_duckdb(path: str) -> Rollview:
+def _on_duckdb(path: str, limits: Limits) -> Rollview:
     """A session on DuckDB, in memory or in a file."""
     import duckdb
 
@@ -156,14 +159,14 @@ def _on_duckdb(path: str) -> Rollview:
             f"The DuckDB file {path} cannot be opened", why=str(error).split("\n")[0], todo="name another file"
         ) from error
     engine = DuckEngine(connection)
-    return Rollview(engine, DuckStore(engine))
+    return Rollview(engine, DuckStore(engine), limits)
 
 
 class Rollview:
     """A session: SQL over the store's tables, and the materialized views over them."""
 
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._catalog: Catalog | None = Catalog(store, engine)
+    def __init__(self, engine: Engine, store: Store, limits: Limits = DEFAULT) -> None:
+        self._catalog: Catalog | None = Catalog(store, engine, limits)
         self._trusted: set[str] = set()
 
     @property

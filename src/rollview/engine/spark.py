@@ -29,6 +29,7 @@ from rollview.errors import (
     TooLargeToSend,
     nearest,
 )
+from rollview.limits import DEFAULT, Limits
 from rollview.parse.logs import silence
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.references import Reference, references, substitute
@@ -275,12 +276,6 @@ _RESULT_SETTINGS = (
     *OTHER_SPELLINGS,
 )
 
-#: Up to so many rows are kept in this process: then their values can prune what is read, and joins broadcast them.
-LOCAL_ROWS = 100_000
-
-#: Up to so many rows of these become part of Spark's plans.
-_PLANNED_ROWS = 2_000
-
 #: Held while the session is set to keep rows outside: refreshes side by side would undo each other's setting.
 _OUTSIDE = threading.Lock()
 
@@ -293,8 +288,8 @@ class SparkEngine:
     exact = True
     parallel = True
 
-    def __init__(self, spark: SparkSession | SparkSource) -> None:
-        self.source = source_of(spark)
+    def __init__(self, spark: SparkSession | SparkSource, limits: Limits = DEFAULT) -> None:
+        self.source, self.limits = source_of(spark), limits
         silence(*map(PySparkLogger.getLogger, ("SQLQueryContextLogger", "DataFrameQueryContextLogger")))
 
     @property
@@ -369,8 +364,8 @@ class SparkEngine:
         """The rows in this process; None if they are too many for that."""
         if any(has_no_equality(kind) for _, kind in self.columns(frame)):  # NULL as a VARIANT does not come back
             return None
-        local = frame.limit(LOCAL_ROWS + 1).toArrow()
-        return self._local(local, frame.schema) if local.num_rows <= LOCAL_ROWS else None
+        local = frame.limit(self.limits.rows_here + 1).toArrow()
+        return self._local(local, frame.schema) if local.num_rows <= self.limits.rows_here else None
 
     def _persisted(self, frame: DataFrame) -> Kept:
         stored = frame.persist()
@@ -381,11 +376,12 @@ class SparkEngine:
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
         # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside
-        outside = {"spark.sql.execution.arrow.localRelationThreshold": "0"} if rows.num_rows > _PLANNED_ROWS else {}
+        few = rows.num_rows <= self.limits.rows_in_plan
+        outside = {} if few else {"spark.sql.execution.arrow.localRelationThreshold": "0"}
         with _OUTSIDE, settings(self.spark, outside):
             # in one piece: Spark forgets what comes after a piece without rows
             made = self.spark.createDataFrame(rows.combine_chunks(), schema=schema)
-        if rows.num_rows > LOCAL_ROWS:
+        if rows.num_rows > self.limits.rows_here:
             return Kept(made, rows.num_rows)
         frame = made.coalesce(1)  # in one part: then nothing needs to be exchanged to group them
         return Kept(frame.hint("broadcast"), rows.num_rows, rows)

@@ -18,9 +18,6 @@ from rollview.views.catalog import Catalog, View
 from rollview.views.freshness import Freshness
 from rollview.views.results import Outcome, RefreshResult
 
-#: This many views are refreshed at a time.
-_AT_A_TIME = 4
-
 T = TypeVar("T")
 
 
@@ -137,7 +134,7 @@ def _each(
     moved = [name for name, view in views.items() if full or _has_moved(catalog, view, freshness)]
     if len(moved) < 2 or not catalog.engine.parallel or not _settings_agree(catalog, [views[name] for name in moved]):
         return {name: one(name) for name in views}
-    with ThreadPoolExecutor(max_workers=_AT_A_TIME) as pool:
+    with ThreadPoolExecutor(max_workers=catalog.limits.views_at_a_time) as pool:
         running = {name: pool.submit(one, name) for name in moved}
         try:
             return {name: running[name].result() if name in running else one(name) for name in views}

@@ -22,12 +22,6 @@ from rollview.strategy.script import STATE_VERSION, Script
 from rollview.views.catalog import Catalog, Vector, View
 from rollview.views.relation import base_rows
 
-#: A table of up to so many bytes is sent to where a join needs it; as much as Spark would send by itself.
-_SMALL_TABLE = 10_000_000
-
-#: Up to this many rows are followed, whatever part of the tables they are.
-ALWAYS_FOLLOWED = 100_000
-
 
 def _step_scan(name: str, plan: Node) -> Scan:
     return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)
@@ -39,7 +33,7 @@ class TooManyRows(Exception):
 
 class Running:
     """One run of a script. ``kept`` is what the engine has to forget afterwards; ``sending`` says whether the engine is
-    to broadcast results of joins. ``most`` says how many rows a delta may have, if that is more than ALWAYS_FOLLOWED;
+    to broadcast results of joins. ``most`` says how many rows a delta may have, if more than are always followed;
     TooManyRows is raised if it has more, before all of them are computed."""
 
     def __init__(
@@ -101,7 +95,7 @@ class Running:
         """Whether a delta could have more rows than are always followed."""
         if self.most is None:
             return False
-        return most_rows(delta, self._number, self._bounds, self._copies) > ALWAYS_FOLLOWED
+        return most_rows(delta, self._number, self._bounds, self._copies) > self.catalog.limits.always_followed
 
     def _copies(self, scan: Scan, columns: Collection[str]) -> int | None:
         """The most rows of a change or step that agree on some columns, if its rows are in this process."""
@@ -149,7 +143,8 @@ class Running:
         there = drop_empty(plan, lambda scan: relation_name(scan) in self._empty)
         if there is None:
             return None
-        return literal_keys(small_sides(there, self._is_small, results=self.sending), self._known, self._bounds)
+        sized = small_sides(there, self._is_small, results=self.sending)
+        return literal_keys(sized, self._known, self._bounds, self.catalog.limits)
 
     def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
         place = relation_name(scan), column
@@ -166,7 +161,7 @@ class Running:
             return self._local.get(relation_name(scan)) is not None
         version = self._vectors[scan.version][scan.table]
         size = self.catalog.store.size(self.catalog.stored(scan.table), version)
-        return size is not None and size <= _SMALL_TABLE
+        return size is not None and size <= self.catalog.limits.broadcast_bytes
 
     def _bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
         if scan.version not in self._vectors or self.catalog.has(scan.table):

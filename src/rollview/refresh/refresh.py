@@ -30,7 +30,7 @@ from rollview.parse.names import quote
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
 from rollview.plan.reserved import WEIGHT
-from rollview.refresh.execute import ALWAYS_FOLLOWED, Running, TooManyRows
+from rollview.refresh.execute import Running, TooManyRows
 from rollview.refresh.repair import repaired
 from rollview.store.protocol import Identity, Stamp
 from rollview.strategy.script import AGGREGATE_MERGE, APPEND, has_one_value_each
@@ -41,16 +41,6 @@ from rollview.views.helpers import drop_helpers, helpers_of, with_new_helpers, w
 from rollview.views.relation import changes_of, check_columns, few_changes_of, newest, query_at, size
 from rollview.views.results import FULL, INEXACT, NO_OP, REASONS, RefreshResult, ViewStatus, since
 from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
-
-_TRIES = 5
-
-#: Up to so many changed rows of a table are read in this process.
-_FEW = 1_000_000
-
-#: To follow a changed row takes about as long as so many rows of a recomputation: new rows are just written, groups are
-#: few, and other rows have to be found first. See docs/benchmarks.md.
-_COSTS = {APPEND: 1, AGGREGATE_MERGE: 10}
-_MOST_COSTLY = 25
 
 
 def refresh_view(
@@ -68,7 +58,8 @@ def refresh_view(
     freshness = freshness or Freshness(catalog, fixed)
     if full and catalog.has(name) and (damage := catalog.damage(name)) is not None:
         return repaired(catalog, name, damage, fixed or {})
-    for _ in range(_TRIES):
+    attempts = catalog.limits.refresh_attempts
+    for _ in range(attempts):
         view = without_lost(catalog, catalog.get(name))
         before = catalog.reflected(view)
         helped: list[RefreshResult] = []
@@ -95,7 +86,7 @@ def refresh_view(
             stuck = freshness.stuck(stale)
             return RefreshResult(name, strategy, reason, was, now, read, written, since(begin), stale, what, stuck)
     raise Conflict(
-        f"{catalog.get(name).title} was refreshed or replaced by other sessions {_TRIES} times meanwhile",
+        f"{catalog.get(name).title} was refreshed or replaced by other sessions {attempts} times meanwhile",
         todo="try again",
     )
 
@@ -257,7 +248,7 @@ def _followed(
         most = None
         if script is not None and view.policy is Policy.AUTO:
             most = functools.cache(functools.partial(_most_followed, catalog, view, target, script.strategy))
-            if read > ALWAYS_FOLLOWED and read > most():
+            if read > catalog.limits.always_followed and read > most():
                 raise _TooMuch
         sequence = before.sequence + 1
         strategy = NO_OP if script is None else script.strategy
@@ -285,8 +276,9 @@ def _followed(
 
 def _most_followed(catalog: Catalog, view: View, target: Mapping[str, Identity], strategy: str) -> int:
     """The most rows that cost less to follow than a recomputation, which reads the tables and writes the view."""
-    recomputed = size(catalog, target) + catalog.store.count(catalog.state(view.name))
-    return max(ALWAYS_FOLLOWED, recomputed // _COSTS.get(strategy, _MOST_COSTLY))
+    recomputed, limits = size(catalog, target) + catalog.store.count(catalog.state(view.name)), catalog.limits
+    cost = {APPEND: limits.append_cost, AGGREGATE_MERGE: limits.merge_cost}.get(strategy, limits.row_cost)
+    return max(limits.always_followed, recomputed // cost)
 
 
 def _changes(
@@ -309,9 +301,9 @@ def _changes(
             used = _used(compiled.state.root, base.name, [name for name, _ in base.columns])
             check_columns(catalog, base, used, upto)
             with _unreadable_feed(base):
-                change = few_changes_of(catalog, base, used, after, upto, _FEW) or catalog.engine.keep(
-                    changes_of(catalog, base, used, after, upto)
-                )
+                change = few_changes_of(
+                    catalog, base, used, after, upto, catalog.limits.changes_here
+                ) or catalog.engine.keep(changes_of(catalog, base, used, after, upto))
             kept.append(change)
             if change.rows:
                 found[table] = change

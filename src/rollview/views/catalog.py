@@ -16,6 +16,7 @@ from typing import Any
 from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.frontend.sql import BaseTable
+from rollview.limits import DEFAULT, Limits
 from rollview.parse.names import Name
 from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, damaged
 from rollview.parse.views import Policy
@@ -173,9 +174,10 @@ def _defined(properties: Mapping[str, str]) -> View | None:
 class Catalog:
     """The views of a store, read off their state tables, and the engine that computes them."""
 
-    def __init__(self, store: Store, engine: Engine) -> None:
+    def __init__(self, store: Store, engine: Engine, limits: Limits = DEFAULT) -> None:
         self.store = store
         self.engine = engine
+        self.limits = limits
         self.compiled: dict[str, tuple[View, object]] = {}  # what was compiled last, of which definition
 
     def state(self, view: str) -> str:

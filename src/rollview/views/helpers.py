@@ -29,16 +29,6 @@ from rollview.views.define import base_of, compiled_plan, compiled_view, defined
 from rollview.views.relation import base_rows, query_at
 from rollview.views.results import INEXACT
 
-#: A table of fewer rows is read again as fast as a helper is written.
-WORTH_ROWS = 1_000_000
-
-#: A helper is kept if it has one group for so many rows of the largest table below it.
-ROWS_PER_GROUP = 8
-
-#: An approximate number may be too high by this factor.
-_ABOUT = 1.2
-
-
 #: The helpers that were made for one view, and for its helpers: the same part of a query is stored once.
 Made = dict[str, Helper | None]
 
@@ -118,7 +108,7 @@ def _made(
     if not settles and SAVES not in why:
         return None
     most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
-    if not settles and most < WORTH_ROWS:
+    if not settles and most < catalog.limits.helper_rows:
         return None
     aliases = {table: f"base{i}" for i, table in enumerate(tables)}
     sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}
@@ -139,7 +129,7 @@ def _made(
         return None
     commit = write_whole(catalog, own, rows, at, 1, None)
     helper = Helper(helper_id(node), own.name, tuple(tables))
-    if commit is not None and (settles or (commit.rows or 0) * ROWS_PER_GROUP <= most):
+    if commit is not None and (settles or (commit.rows or 0) * catalog.limits.helper_rows_per_group <= most):
         return helper
     drop_helpers(catalog, [helper])
     _drop_made(catalog, made, before)
@@ -175,7 +165,10 @@ def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, I
         kept = catalog.engine.keep(catalog.engine.select(counts, frames))
     found = kept.local
     catalog.engine.forget([kept])
-    return found is not None and max(found.to_pylist()[0].values()) * ROWS_PER_GROUP > most * _ABOUT
+    if found is None:
+        return False
+    groups, limits = max(found.to_pylist()[0].values()), catalog.limits
+    return bool(groups * limits.helper_rows_per_group > most * limits.estimate_error)
 
 
 def _follows(state: State) -> bool:

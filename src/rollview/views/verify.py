@@ -29,8 +29,6 @@ from rollview.views.define import with_choices_made
 from rollview.views.relation import query_at, rows_of
 from rollview.views.results import Verification
 
-#: So many rows that differ after rounding are compared one by one; more are plainly different.
-_PAIRED = 10_000
 _SAMPLE = 5
 _TOLERANCE = 1e-8
 
@@ -43,13 +41,13 @@ def verify_view(catalog: Catalog, name: str) -> Verification:
     with engine.settings(view.settings), engine.errors(view.query):
         stored = rows_of(catalog, name)
         fresh = query_at(catalog, view, vector)
-        found = compare(engine, name, fresh, stored)
+        found = compare(catalog, name, fresh, stored)
         if not found.ok and (made := with_choices_made(catalog, view, vector)) is not None:
             fresh, choices = made
-            found = replace(compare(engine, name, fresh, stored), choices=tuple(map(str, choices)))
+            found = replace(compare(catalog, name, fresh, stored), choices=tuple(map(str, choices)))
         if not found.ok and view.inexact:
             kept = [column.name for column in view.columns if column.name not in view.inexact]
-            others = compare(engine, name, picked(engine, fresh, kept), picked(engine, stored, kept))
+            others = compare(catalog, name, picked(engine, fresh, kept), picked(engine, stored, kept))
             found = replace(found, inexact=tuple(view.inexact) if others.ok else ())
         return found
 
@@ -73,12 +71,13 @@ def _verified(catalog: Catalog, name: str) -> Verification:
         return Verification(name, 0, 0, error=named_error(f"{name} could not be verified", error))
 
 
-def compare(engine: Engine, name: str, fresh: Frame, stored: Frame) -> Verification:
+def compare(catalog: Catalog, name: str, fresh: Frame, stored: Frame) -> Verification:
     """What of ``fresh`` is missing in ``stored``, and what ``stored`` has beyond it."""
+    engine = catalog.engine
     columns = engine.columns(fresh)
     names = [column for column, _ in columns]
     floats = [kind in ("double", "float") for _, kind in columns]
-    rows, totals = engine.difference(fresh, stored, floats, _PAIRED)
+    rows, totals = engine.difference(fresh, stored, floats, catalog.limits.verify_rows)
     missing = [(row, weight) for row, weight in rows if weight > 0]
     extra = [(row, -weight) for row, weight in rows if weight < 0]
     if totals is not None:

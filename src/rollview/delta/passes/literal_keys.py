@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from rollview.delta.derivation import CHANGE, STEP
 from rollview.delta.restrict import NEAR, restriction
+from rollview.limits import DEFAULT, Limits
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
 from rollview.plan.nodes import (
     CROSS,
@@ -54,24 +55,19 @@ _TYPES: dict[type, Collection[exp.DType]] = {
     datetime.datetime: exp.DataType.TEMPORAL_TYPES - {_Type.DATE},
 }
 
-#: So many keys are listed; of more, the range is given.
-_LISTED = 200
 
-
-#: A range that leaves out less than this part of a table's values is not worth a predicate.
-_WORTH = 0.1
-
-
-def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column: None) -> Node:
+def literal_keys(
+    plan: Node, known: Known, bounds: Bounds = lambda scan, column: None, limits: Limits = DEFAULT
+) -> Node:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin) or node.kind == FULL:
             return None
-        if isinstance(node, Join) and (listed := _listed(node, known)) is not None:
+        if isinstance(node, Join) and (listed := _listed(node, known, limits.listed_keys)) is not None:
             return listed
         parts = list(node.inputs)
         for condition in node.conditions:
             if isinstance(condition, exp.Or | exp.GTE | exp.LTE) and node.kind == INNER:
-                _from_position(parts, node.inputs, condition, known)
+                _from_position(parts, node.inputs, condition, known, limits.listed_keys)
             if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
                 continue
             for mine, theirs in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -85,13 +81,14 @@ def literal_keys(plan: Node, known: Known, bounds: Bounds = lambda scan, column:
                         isinstance(condition, exp.EQ),
                         known,
                         bounds,
+                        limits,
                     )
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
 
 
-def _listed(node: Join, known: Known) -> Node | None:
+def _listed(node: Join, known: Known, most: int) -> Node | None:
     """The left side of a restriction, filtered by the list of its keys; None if there are too many of them."""
     pairs = restriction(node) or []
     keys = node.right.inputs[0] if isinstance(node.right, Distinct) else None
@@ -101,9 +98,9 @@ def _listed(node: Join, known: Known) -> Node | None:
     tests: list[Expr] = []
     for value, name in pairs:
         values = _values(node.right, name, known)
-        if not isinstance(value, exp.Column) or values is None or len(values) > _LISTED:
+        if not isinstance(value, exp.Column) or values is None or len(values) > most:
             return None
-        test = predicate(value.name, values, strict=False)
+        test = predicate(value.name, values, strict=False, listed=most)
         if test is None or not _of_type(node.left, value.name, values):
             return None
         tests.append(test)
@@ -120,6 +117,7 @@ def _narrow(
     strict: bool,
     known: Known,
     bounds: Bounds,
+    limits: Limits,
 ) -> None:
     """Filters the input that has one column by the values that another input's column can have."""
     giver = next((part for part in inputs if mine in part.names), None)
@@ -133,12 +131,13 @@ def _narrow(
         return
     if not _of_type(inputs[place], theirs, values):
         return
-    test = predicate(theirs, values, strict)
-    if test is not None and not (len(values) > _LISTED and _as_wide(inputs[place], theirs, values, bounds)):
+    test, most = predicate(theirs, values, strict, limits.listed_keys), limits.listed_keys
+    wide = len(values) > most and _as_wide(inputs[place], theirs, values, bounds, 1 - limits.range_share)
+    if test is not None and not wide:
         parts[place] = Filter(parts[place], test)
 
 
-def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, known: Known) -> None:
+def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, known: Known, most: int) -> None:
     """``a >= b OR …``, with the values of b at hand: a is at least the least of them, where it is known.
 
     What else may be true: that a is NULL, or that a flag beside b has a value, which then must not occur."""
@@ -153,7 +152,7 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     there = [value for value in values or () if value is not None]
     if giver is None or place is None or not there or not all(_literal(value) for value in there):
         return
-    ordered = _in_order(there)
+    ordered = _in_order(there, most)
     if ordered is None or not _of_type(inputs[place], column.name, there):
         return
     bound = ordered[0 if isinstance(ranges[0], exp.GTE) else -1]
@@ -183,11 +182,11 @@ def _literal(value: object) -> bool:
     return isinstance(value, int | str | datetime.date) and not isinstance(value, bool)
 
 
-def _in_order(values: Collection[object]) -> list[object] | None:
-    """Values from the least to the greatest, and of more than are listed just these two; None if they are of several
+def _in_order(values: Collection[object], most: int) -> list[object] | None:
+    """Values from the least to the greatest, and of more than ``most`` just these two; None if they are of several
     types, which a union has converted."""
     try:
-        return sorted(values) if len(values) <= _LISTED else [min(values), max(values)]  # type: ignore[type-var]
+        return sorted(values) if len(values) <= most else [min(values), max(values)]  # type: ignore[type-var]
     except TypeError:
         return None
 
@@ -234,16 +233,16 @@ def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence
     return None
 
 
-def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds) -> bool:
-    """Whether the values reach over all that a table's column has."""
+def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds, share: float) -> bool:
+    """Whether the values reach over this share of all that a table's column has."""
     if isinstance(node, Filter | Distinct):
-        return _as_wide(node.inputs[0], name, values, bounds)
+        return _as_wide(node.inputs[0], name, values, bounds, share)
     if isinstance(node, Project | Aggregate):
         made = node.output if isinstance(node, Project) else node.keys
         value = next((item.value for item in made if item.column.name == name), None)
-        return isinstance(value, exp.Column) and _as_wide(node.inputs[0], value.name, values, bounds)
+        return isinstance(value, exp.Column) and _as_wide(node.inputs[0], value.name, values, bounds, share)
     if isinstance(node, Join | MultiJoin):
-        return any(name in side.names and _as_wide(side, name, values, bounds) for side in node.inputs)
+        return any(name in side.names and _as_wide(side, name, values, bounds, share) for side in node.inputs)
     if not isinstance(node, Scan):
         return False
     found = bounds(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
@@ -251,19 +250,19 @@ def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds) ->
     if found is None or not there or not all(isinstance(value, int) for value in (*found, *there)):
         return False
     width = found[1] - found[0]
-    return bool(max(there) - min(there) >= (1 - _WORTH) * width)  # type: ignore[type-var, operator]
+    return bool(max(there) - min(there) >= share * width)  # type: ignore[type-var, operator]
 
 
-def predicate(column: str, values: Sequence[object], strict: bool) -> Expr | None:
+def predicate(column: str, values: Sequence[object], strict: bool, listed: int) -> Expr | None:
     """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
     there = {value for value in values if value is not None}
     null = not strict and len(there) < len(values)
-    ordered = _in_order(there)
+    ordered = _in_order(there, listed)
     if ordered is None or not all(_literal(value) for value in there):
         return None
     tests: list[Expr] = []
     if ordered:
-        if len(there) <= _LISTED:
+        if len(there) <= listed:
             tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
         else:
             tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))

@@ -19,32 +19,27 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StringType
 
 from rollview.delta.passes.literal_keys import predicate
+from rollview.limits import Limits
 from rollview.store.edits import FILE, POSITION
 from rollview.store.embedded.files import in_types
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 
-#: In a table with more rows, Spark looks for them.
-_MOST_ROWS = 20_000_000
 
-#: More columns are not compared: Spark compares what was found once more.
-_MOST_COLUMNS = 4
-
-
-def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], most: int) -> pa.Table | None:
+def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], limits: Limits) -> pa.Table | None:
     """The rows, with file and position, that have wanted values in each of some columns, NULL equal to NULL; maybe
-    others, too. None if they are not to be found here, or if they are more than ``most``."""
-    values = _comparable(snapshot, wanted)
-    if not values or snapshot.partitions or sum(file.rows for file in snapshot.files) > _MOST_ROWS:
+    others, too. None if they are not to be found here, or if they are too many to be kept here."""
+    values = _comparable(snapshot, wanted, limits.lookup_columns)
+    if not values or snapshot.partitions or sum(file.rows for file in snapshot.files) > limits.lookup_rows_most:
         return None
     with ThreadPoolExecutor(max_workers=4) as pool:
         parts = list(pool.map(lambda file: _of_file(snapshot, file, values), snapshot.files))
     place = [pa.field(FILE, pa.string()), pa.field(POSITION, pa.int64())]
     found = pa.concat_tables([pa.schema([*snapshot.arrow_schema, *place]).empty_table(), *parts])
-    return found if found.num_rows <= most else None
+    return found if found.num_rows <= limits.rows_here else None
 
 
-def _comparable(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.Array]:
-    """The values to look for by column, the column with the most of them first."""
+def _comparable(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], most: int) -> dict[str, pa.Array]:
+    """The values to look for in up to ``most`` columns, the column with the most values first."""
     found: dict[str, pa.Array] = {}
     for name, values in wanted.items():
         kind = snapshot.arrow_schema.field(name).type
@@ -53,7 +48,7 @@ def _comparable(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray]) -> di
                 found[name] = values.unique().cast(kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 continue  # values that the column cannot have: they are compared by Spark
-    return dict(sorted(found.items(), key=lambda item: -len(item[1]))[:_MOST_COLUMNS])
+    return dict(sorted(found.items(), key=lambda item: -len(item[1]))[:most])
 
 
 def _exact(kind: pa.DataType, spark: DataType) -> bool:
@@ -110,12 +105,12 @@ def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
     return given if copies is None else given.filter(pc.less(given.column(copies), 0))
 
 
-def rows_near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray]) -> DataFrame:
+def rows_near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray], listed: int) -> DataFrame:
     """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
     for name, values in wanted.items():
         # an array or struct has no distinct values here, and some years Python does not know
         with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):
-            test = predicate(name, values.unique().to_pylist(), strict=False)
+            test = predicate(name, values.unique().to_pylist(), strict=False, listed=listed)
             if test is not None:
                 rows = rows.where(test.sql("spark"))
     return rows

@@ -27,9 +27,6 @@ from rollview.store.schema import sql_type
 #: Files with the commits that they belong to; a file that is restored belongs to several.
 Dated = list[tuple[str, int]]
 
-#: Changes of up to so many bytes are read in this process.
-_MOST_BYTES = 256_000_000
-
 
 def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     """The rows of a version that has been checked."""
@@ -121,9 +118,11 @@ def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: in
     return whole
 
 
-def few_changes(log: Log, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-    """The changed rows in some columns, read in this process; None if there are more than ``most``, or if they are
-    too large."""
+def few_changes(
+    log: Log, table: str, after: int, upto: int, columns: Sequence[str], most: int, bytes_most: int
+) -> pa.Table | None:
+    """The changed rows in some columns, read in this process; None if there are more than ``most``, or if they have
+    more bytes than ``bytes_most``."""
     snapshot = log.snapshot(upto)
     snapshot.check_readable()
     commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
@@ -142,7 +141,7 @@ def few_changes(log: Log, table: str, after: int, upto: int, columns: Sequence[s
                 raise gone(table, upto, f"its file {path.name} has been vacuumed away")
             footer = pq.read_metadata(path)
             found, taken = found + footer.num_rows, taken + _bytes(footer, set(columns))
-            if found > most or taken > _MOST_BYTES:
+            if found > most or taken > bytes_most:
                 return None
             rows = read_rows(str(path), tagged if kind is None else pa.schema(fields))
             if kind is not None:

@@ -17,15 +17,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from rollview.errors import AmbiguousMerge
+from rollview.limits import Limits
 from rollview.parse.names import quote
 from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE, located
 from rollview.store.embedded.checks import check_key, check_not_null
 from rollview.store.embedded.files import read_rows, write_frame, write_rows
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-
-#: Edits up to this many rows, of up to this many bytes in files, are applied in this process; more of them by Spark.
-SMALL, SMALL_BYTES = 1_000_000, 64_000_000
 
 
 @dataclass(frozen=True)
@@ -55,15 +53,17 @@ class Rewrite:
         return [*self.added, *self.feed]
 
 
-def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str], *, few: bool = False) -> Rewrite:
+def rewrite(
+    snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str], limits: Limits, *, few: bool = False
+) -> Rewrite:
     """Applies the edits, of which there may be known to be ``few``. Nothing is committed; whoever fails to commit
     discards."""
-    if few or _are_small(snapshot.files):
+    if few or _are_small(snapshot.files, limits):
         rows = edits.toArrow()
     else:
         staged = write_frame(edits, snapshot.root, CHANGE_FOLDER)
         try:
-            if not _are_small(staged):
+            if not _are_small(staged, limits):
                 return _rewrite_large(
                     snapshot, edits.sparkSession.read.parquet(*map(snapshot.path, staged)), table, key
                 )
@@ -75,8 +75,9 @@ def rewrite(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]
     return _rewrite_small(snapshot, rows, table, key)
 
 
-def _are_small(files: Sequence[DataFile]) -> bool:
-    return sum(file.rows for file in files) <= SMALL and sum(file.size for file in files) <= SMALL_BYTES
+def _are_small(files: Sequence[DataFile], limits: Limits) -> bool:
+    rows, size = sum(file.rows for file in files), sum(file.size for file in files)
+    return rows <= limits.edits_here and size <= limits.edits_here_bytes
 
 
 def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequence[str]) -> Rewrite:

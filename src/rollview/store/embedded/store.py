@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from rollview.engine.protocol import NOTHING, Answer, Kept
-from rollview.engine.spark import LOCAL_ROWS, SparkEngine, declared, run_query
+from rollview.engine.spark import SparkEngine, declared, run_query
 from rollview.errors import (
     Conflict,
     NameTaken,
@@ -45,19 +45,11 @@ from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 
 T = TypeVar("T")
 
-_TRIES = 10
-
 #: Words of clauses that stand between a table's name and its alias, where rows cannot be put in for the name:
 #: TABLESAMPLE, VERSION AS OF, TIMESTAMP AS OF.
 _SAYS_MORE = {"tablesample", "of"}
 
 _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE", "VACUUM"}
-
-#: A table with more rows than these is merged into from where it is.
-_LARGE = 100_000
-
-#: A table with so many times the rows of a merge is restricted to those that they meet, before they are joined.
-_MANY = 8
 
 
 class EmbeddedStore(EmbeddedTables):
@@ -166,25 +158,25 @@ class EmbeddedStore(EmbeddedTables):
         copies: str | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        engine, kept = SparkEngine(self.spark), list[Kept]()
+        engine, kept, limits = SparkEngine(self.spark, self.limits), list[Kept](), self.limits
 
         def edits(snapshot: Snapshot) -> DataFrame:
             rows, given, restricted = located_rows(self.spark, snapshot), source, False
             size = sum(file.rows for file in snapshot.files)
-            if size > _LARGE:
+            if size > limits.lookup_rows:
                 if not kept:
                     kept.append(engine.keep(source))
-                given, restricted = kept[0].frame, size > _MANY * kept[0].rows
+                given, restricted = kept[0].frame, size > limits.restrict_factor * kept[0].rows
                 if kept[0].local is not None:
                     looking = looking_for(kept[0].local, copies)
                     wanted = {column_named(snapshot.schema, name, table): looking[name] for name in on}
-                    found = found_rows(snapshot, wanted, LOCAL_ROWS)
+                    found = found_rows(snapshot, wanted, limits)
                     if found is not None:
                         at = [(FILE, "string"), (POSITION, "bigint")]
                         kinds = [(field.name, field.dataType.simpleString()) for field in snapshot.schema.fields]
                         rows, restricted = engine.local(found, [*kinds, *at]).frame, False
                     else:
-                        rows = rows_near(rows, wanted)
+                        rows = rows_near(rows, wanted, limits.listed_keys)
             return upsert_edits(rows, given, on, snapshot.schema, table, combine, gone, copies, restricted)
 
         def few() -> bool:
@@ -216,7 +208,7 @@ class EmbeddedStore(EmbeddedTables):
             if names:  # what the statement reads beside the table is at its newest version, too
                 self.sync(set())
             changed = edits(snapshot)
-            done = rewrite(snapshot, changed, table, key_of(snapshot), few=few())
+            done = rewrite(snapshot, changed, table, key_of(snapshot), self.limits, few=few())
             log = self._log(table)
             try:
                 if not done.rows and stamp == NO_STAMP:
@@ -293,12 +285,13 @@ class EmbeddedStore(EmbeddedTables):
 
     def _repeat(self, table: str, attempt: Callable[[Snapshot], T]) -> T:
         """Tries a write on the newest version; once overtaken, it keeps other writers out meanwhile."""
-        for number in range(_TRIES):
+        tries = self.limits.write_attempts
+        for number in range(tries):
             alone = self._log(table).exclusive() if number else contextlib.nullcontext()
             with alone, contextlib.suppress(Overtaken):
                 return attempt(self._snapshot(table))
         raise Conflict(
-            f"{table} was changed by other writers {_TRIES} times while this write was prepared",
+            f"{table} was changed by other writers {tries} times while this write was prepared",
             todo="repeat the statement; nothing was written",
         )
 

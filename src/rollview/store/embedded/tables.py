@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from rollview.engine.sources import SparkSource, source_of
 from rollview.errors import Damaged, TableNotFound
+from rollview.limits import DEFAULT, Limits
 from rollview.parse.names import Name, quote
 from rollview.parse.stored_names import damaged
 from rollview.store.embedded.log import Log
@@ -27,8 +28,8 @@ from rollview.store.warehouse import LOG_FOLDER, flat_name, folder_of, open_ware
 class EmbeddedTables:
     """The part of the store that names and reads."""
 
-    def __init__(self, spark: SparkSession | SparkSource, folder: str | Path) -> None:
-        self.source = source_of(spark)
+    def __init__(self, spark: SparkSession | SparkSource, folder: str | Path, limits: Limits = DEFAULT) -> None:
+        self.source, self.limits = source_of(spark), limits
         self.root = open_warehouse(folder)
         self._logs: dict[str, Log] = {}
         self._published = Published(self.source, str(self.root), self.identity, self.read)
@@ -129,7 +130,8 @@ class EmbeddedTables:
         return changed_rows(self.spark, self._log(table), table, after, upto)
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-        return few_changes(self._log(table), table, after, upto, columns, most)
+        bytes_most = self.limits.changes_here_bytes
+        return few_changes(self._log(table), table, after, upto, columns, most, bytes_most)
 
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         return [(f.name, f.dataType.simpleString()) for f in self._snapshot(table, version).schema.fields]

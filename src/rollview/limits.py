@@ -1,0 +1,145 @@
+"""Every threshold, with its reason: when a refresh, a read or a write is done in one way and when in another.
+
+``rollview.connect("./warehouse", limits=Limits(helper_rows=0))`` sets some of them for a session. No limit changes a
+result. Bounds that only end a search (rounds of rewriting, columns of a key) stay with the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+def _limit(default: float, what: str, why: str) -> Any:
+    return field(default=default, metadata={"what": what, "why": why})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The thresholds of a session; see ``table`` for what each decides."""
+
+    always_followed: int = _limit(
+        100_000,
+        "a delta of up to this many rows is followed, whatever part of the tables it is",
+        "to count rows before they are computed is one query more",
+    )
+    append_cost: int = _limit(
+        1,
+        "an appended row costs as much as this many rows of a recomputation",
+        "it is just written (`rollview bench share`)",
+    )
+    merge_cost: int = _limit(
+        10,
+        "a changed row that is added to groups costs as much as this many rows of a recomputation",
+        "one row in 20 of two million: recomputing takes 1.0 times as long; a change is two rows (`bench share`)",
+    )
+    row_cost: int = _limit(
+        25,
+        "any other changed row costs as much as this many rows of a recomputation",
+        "it has to be found first, and its file is written again: at 2 % of two million rows recomputing takes 0.5 to "
+        "0.8 times as long (`bench share`)",
+    )
+    changes_here: int = _limit(
+        1_000_000,
+        "up to this many changed rows of a table are read and summed in this process",
+        "that takes less than the two Spark jobs of a query; more rows may not fit",
+    )
+    changes_here_bytes: int = _limit(
+        256_000_000, "the same, for changed rows of up to this many bytes", "few rows may hold long texts"
+    )
+    rows_here: int = _limit(
+        100_000,
+        "up to this many rows of a change or step are kept in this process",
+        "their values restrict what is read, and joins broadcast them",
+    )
+    rows_in_plan: int = _limit(
+        2_000,
+        "up to this many of these rows become part of Spark's plan",
+        "Spark compares plans row by row: with more rows, every join over them takes longer (`bench growth`)",
+    )
+    broadcast_bytes: int = _limit(
+        10_000_000,
+        "a table of up to this many bytes is broadcast to every join that reads it",
+        "as many as Spark itself broadcasts",
+    )
+    listed_keys: int = _limit(
+        200,
+        "up to this many affected keys are listed in a query; of more, only the range is given",
+        "files that hold none of the listed keys are skipped; longer lists take longer to compare than to join",
+    )
+    range_share: float = _limit(
+        0.1,
+        "a range of keys is given if it leaves out this share of a table's values",
+        "a condition that holds for nearly all rows skips no file",
+    )
+    helper_rows: int = _limit(
+        1_000_000,
+        "a helper is made only if a table below it has this many rows",
+        "a smaller table is read again as fast as the helper is written",
+    )
+    helper_rows_per_group: int = _limit(
+        8,
+        "a helper has at most one group for this many rows of that table",
+        "otherwise it saves little reading and costs one more write at every refresh",
+    )
+    estimate_error: float = _limit(
+        1.2,
+        "an approximate count of groups may be this many times too high",
+        "`approx_count_distinct` has a standard deviation of 5 %",
+    )
+    lookup_rows: int = _limit(
+        100_000,
+        "a merge into a table of more rows looks up the rows that it changes by their values",
+        "for smaller tables the lookup costs more than it saves: TPC-H 1, 5, 6, 14 and 15 took 1.2 to 1.3 times as "
+        "long",
+    )
+    lookup_rows_most: int = _limit(
+        20_000_000,
+        "in a table of more rows, Spark looks them up and not this process",
+        "Spark reads the files of a larger table in parallel",
+    )
+    lookup_columns: int = _limit(
+        4, "up to this many columns are compared in a lookup", "the rows found are compared again in the merge"
+    )
+    restrict_factor: int = _limit(
+        8,
+        "a table of this many times the rows of a merge is restricted to their keys before it is joined",
+        "the restriction is one more join over the table",
+    )
+    edits_here: int = _limit(
+        1_000_000,
+        "edits of up to this many rows are applied to their files in this process",
+        "a Spark job that rewrites one file takes longer than the rewrite",
+    )
+    edits_here_bytes: int = _limit(
+        64_000_000, "the same, for edits of up to this many bytes in files", "few rows may hold long texts"
+    )
+    views_at_a_time: int = _limit(
+        4, "`refresh_all` refreshes this many views side by side", "each leaves cores idle while it plans and commits"
+    )
+    refresh_attempts: int = _limit(
+        5,
+        "a refresh that another session overtakes is tried this many times",
+        "each attempt starts from what the other session stored",
+    )
+    write_attempts: int = _limit(
+        10,
+        "a write to an embedded table that another writer overtakes is tried this many times",
+        "after the first attempt other writers of this machine wait",
+    )
+    verify_rows: int = _limit(
+        10_000,
+        "up to this many differing rows are compared one by one by `verify`",
+        "floats on either side of a rounding step cancel out; more rows are plainly different",
+    )
+
+
+DEFAULT = Limits()
+
+
+def table() -> str:
+    """All limits, as a table in Markdown."""
+    lines = ["| limit | default | what it decides | why |", "|---|---|---|---|"]
+    for each in fields(Limits):
+        lines.append(f"| `{each.name}` | {each.default:,} | {each.metadata['what']} | {each.metadata['why']} |")
+    return "\n".join(lines)
