@@ -16,9 +16,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from compare import rows
 from rollview import Rollview, connect
 from rollview.engine.duck import DuckEngine
-from rows import rows
 from tpcds import Query, queries, tables
 from tpcds.data import Retailer
 

@@ -1,7 +1,7 @@
 """What the compiler makes of a view, as one text: plan, key, what is stored, Δ-scripts, SQL and explanation.
 
-The texts of the conformance views, of ``more_views.sql`` and of TPC-H lie in ``golden/``; a change of the code that is
-to leave behaviour as it is leaves them byte-equal. ``pytest --bless tests/test_golden.py`` writes them again.
+The texts of the conformance views, of ``more_views.sql`` and of TPC-H lie in ``tests/golden/``; a change of the code that is
+to leave behaviour as it is leaves them byte-equal. ``pytest --bless tests/golden`` writes them again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rollview.errors import RollviewError
 from rollview.strategy.script import show_script
 from rollview.views.define import compiled_view
 
-FOLDER = Path(__file__).parent / "golden"
+FOLDER = Path(__file__).parents[1] / "golden"
 
 #: Explanations have the SQL for Spark.
 DIALECTS = ("duckdb", "postgres")
@@ -45,7 +45,7 @@ def tpch_session() -> Rollview:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """The name of each file in ``golden/``, and what belongs into it."""
+    """The name of each file in ``tests/golden/``, and what belongs into it."""
     for folder, rv, views in (
         ("shop", shop_session(), shop_views()),
         ("tpch", tpch_session(), queries()),

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.sql import SparkSession
 
-from conftest import need_delta
+from compare import bag, rows
 from rollview import Rollview, UserError, connect
 from rollview.errors import BadName, Damaged, KeyViolated, NotIncremental
 from rollview.store.delta import ChangeFeedOff
-from rows import bag, rows
+from stores import need_delta
 
 
 @pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.slow)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from compare import rows
 from rollview import Rollview, connect
 from rollview.errors import SqlSyntaxError
-from rows import rows
 
 TABLES = """
     CREATE TABLE t (id INT, g INT, s STRING, PRIMARY KEY (id));

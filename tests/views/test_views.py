@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql.functions import lit
 
+from compare import bag, rows
 from rollview import Rollview, UserError
 from rollview.errors import InUse, NameTaken, NotIncremental, SchemaChanged, SqlError, VersionGone, ViewNotFound
-from rows import bag, rows
 
 
 def shop(rv: Rollview) -> Rollview:

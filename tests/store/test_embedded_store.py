@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from compare import bag, rows
 from rollview import Rollview, connect
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
@@ -36,7 +37,6 @@ from rollview.store.embedded import store as embedded_store
 from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
-from rows import bag, rows
 
 
 def feed(rv: Rollview, table: str, commits: int = 1) -> Counter[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rollview.parse.tokens import split_script
 
-FOLDER = Path(__file__).parent / "conformance"
+FOLDER = Path(__file__).parents[1] / "conformance"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def views() -> list[ShopView]:
 
 
 def more_views() -> list[ShopView]:
-    return _views(Path(__file__).parent / "more_views.sql")
+    return _views(FOLDER / "more_views.sql")
 
 
 def _views(file: Path) -> list[ShopView]:

@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from conftest import KINDS, need_delta
+from compare import rows
 from folder import make_folder, touch
 from rollview import Rollview, UserError, connect
 from rollview.cli.main import app
@@ -35,7 +35,7 @@ from rollview.errors import (
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
-from rows import rows
+from stores import KINDS, need_delta
 
 # what can happen to a log
 

@@ -13,10 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from compare import rows
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import session
 from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, UserError, VersionGone
-from rows import rows
 
 CASES = {
     "SELECT nme FROM people": """\

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from compare import rows
 from rollview import Rollview, connect
 from rollview.engine.duck import DuckEngine
 from rollview.engine.spark import SparkEngine
 from rollview.errors import InternalError, SchemaChanged, SqlError
-from rows import rows
 
 
 @pytest.fixture(params=["duckdb", pytest.param("embedded", marks=pytest.mark.spark)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from compare import rows
 from rollview import Rollview, connect
 from rollview.errors import BadName, NotIncremental
-from rows import rows
 
 #: Texts that are equal to one number, numbers that are equal to one float, and zeros that are not the same.
 TABLES = """

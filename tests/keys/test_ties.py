@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 import duck
+from compare import rows
 from rollview import Rollview, connect
 from rollview.cli import main
 from rollview.codegen.printer import print_plan
 from rollview.frontend.query import compile_view
 from rollview.frontend.sql import BaseTable
 from rollview.views.results import Verification
-from rows import rows
 
 TABLES = {
     "t": BaseTable("t", (("id", "int"), ("g", "int"), ("x", "int"), ("d", "double")), ("id",)),

@@ -6,10 +6,10 @@ import pytest
 
 import duck
 import generate
+from compare import rows
 from rollview import Rollview
 from rollview.frontend.query import compile_view
 from rollview.plan.fingerprint import fingerprint
-from rows import rows
 
 BASE = "SELECT q.k, count(*) AS n FROM (SELECT k, a AS y FROM r WHERE s = 't0_a') q JOIN u ON q.y = u.a GROUP BY q.k"
 

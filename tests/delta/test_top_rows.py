@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from compare import rows
 from rollview import Rollview, connect
 from rollview.plan.nodes import Scan
 from rollview.refresh.execute import Running
-from rows import rows
 
 LIMITS = {
     "top": "SELECT upper(note) AS n FROM sale ORDER BY amount DESC, id LIMIT 3 OFFSET 2",

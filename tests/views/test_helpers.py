@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import duck
+from compare import rows
 from rollview import Rollview, connect
 from rollview.errors import NotIncremental, SchemaChanged
 from rollview.frontend.query import compile_view
@@ -18,8 +19,7 @@ from rollview.refresh import refresh
 from rollview.state.helpers import helped, helper_id
 from rollview.views import create, define
 from rollview.views import helpers as helper_views
-from rows import rows
-from test_refresh import VIEWS, followed, judged
+from rounds import VIEWS, followed, judged
 
 #: Lines of the parts of a brand that are below the mean of their part; and parts with what there is of them.
 BELOW_MEAN = (

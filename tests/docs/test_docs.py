@@ -17,7 +17,7 @@ from operator_pages import script_of
 from rollview.cli.main import app
 from rollview.views import helpers
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 

@@ -17,7 +17,7 @@ def test_views_are_compiled_as_before(request: pytest.FixtureRequest) -> None:
             (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
             (FOLDER / name).write_text(text, encoding="utf-8")
         return
-    assert sorted(files) == sorted(found), "pytest --bless tests/test_golden.py writes the texts of new views"
+    assert sorted(files) == sorted(found), "pytest --bless tests/golden writes the texts of new views"
     changed = [name for name, text in sorted(found.items()) if files[name].read_text(encoding="utf-8") != text]
     if changed:
         first = changed[0]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from compare import rows as rows_of
 from histories import History, history, shrunk
 from noisy import NoisyEngine, alike, noisy, right
 from rollview import Rollview, connect
 from rollview.views import helpers
-from rows import rows as rows_of
 
 Opened = Callable[[], Rollview]
 

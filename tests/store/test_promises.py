@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame
 
+from compare import bag, rows
 from rollview import Rollview
 from rollview.errors import KeyViolated, NameTaken, TableNotFound, VersionGone
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, Stamp, Store
-from rows import bag, rows
 
 
 def values(rv: Rollview, text: str, columns: str = "id, v") -> DataFrame:

@@ -11,8 +11,8 @@ import pytest
 import sqlglot
 
 import shop
+from compare import bag
 from rollview import Rollview
-from rows import bag
 
 
 @pytest.mark.slow
