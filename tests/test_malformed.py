@@ -15,7 +15,7 @@ from rollview import Rollview, RollviewError, connect
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.parse.names import quote
 from rollview.store.protocol import Identity
-from rollview.views.catalog import View
+from rollview.views.definition import View
 
 _SPARE = (
     "CREATE TABLE spare (id INT, name STRING, x DOUBLE, d DATE);"

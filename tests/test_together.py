@@ -14,7 +14,7 @@ from rollview.errors import SchemaChanged, ViewNotFound
 from rollview.refresh import batch
 from rollview.refresh.batch import levels
 from rollview.refresh.refresh import refresh_view
-from rollview.views.catalog import View
+from rollview.views.definition import View
 from rollview.views.results import Outcome, RefreshResult
 
 
