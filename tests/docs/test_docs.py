@@ -62,7 +62,7 @@ def test_the_session_of_the_documentation_runs(
 def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
     """The docstring, the README, and the imports: a room imports only from rooms before it."""
     rooms = re.findall(r"^(\w+)  +\S", rollview.__doc__ or "", flags=re.MULTILINE)
-    section = README.split("## The way the data takes")[1].split("##")[0]
+    section = README.split("## How the package is laid out")[1].split("##")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == rooms
     source = ROOT / "src" / "rollview"
     found = {
