@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rollview import Rollview, connect
-from rollview.engine.session import DELTA_SETTINGS, delta_package, require_delta, start_session
+from rollview.engine.session import DELTA_SETTINGS, delta_package, start_session
 from rollview.errors import UserError
 from rollview.limits import DEFAULT, Limits
+from stores import KINDS, need_delta
 
-KINDS = ("embedded", "delta")
 PROTOCOLS = ("classic", "connect")
 
 
@@ -79,16 +79,6 @@ def remote(spark: SparkSession) -> Iterator[SparkSession]:
     session: Any = ConnectSession.builder.remote(f"sc://localhost:{port}").create()
     yield session
     session.stop()
-
-
-def need_delta(spark: SparkSession) -> None:
-    """Skips a test that needs Delta's jars where they could not be resolved; with CI=true they must be there."""
-    try:
-        require_delta(spark)
-    except UserError:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"{delta_package()} could not be resolved from Maven Central")
 
 
 @pytest.fixture

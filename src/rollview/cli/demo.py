@@ -14,7 +14,7 @@ from rollview.cli.render import Screen
 from rollview.errors import InternalError, UserError
 from rollview.session import Rollview, connect
 from rollview.store.protocol import CHANGE_TYPE, UPDATE_BEFORE
-from rollview.views.catalog import Vector
+from rollview.views.definition import Vector
 from rollview.views.results import since
 
 TABLES = (

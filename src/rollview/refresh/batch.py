@@ -14,7 +14,8 @@ from rollview.errors import RollviewError, named_error
 from rollview.frontend.query import TIME_DEPENDENT
 from rollview.refresh.refresh import refresh_view
 from rollview.store.protocol import Identity
-from rollview.views.catalog import Catalog, View
+from rollview.views.catalog import Catalog
+from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.results import Outcome, RefreshResult
 

@@ -17,7 +17,7 @@ from rollview.strategy.script import (
     ROW_DELTA,
     refresh_script,
 )
-from rollview.views.catalog import View
+from rollview.views.definition import View
 from rollview.views.results import FULL, NO_OP, REASONS
 
 

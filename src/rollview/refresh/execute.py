@@ -19,7 +19,8 @@ from rollview.delta.passes.small_sides import small_sides
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.plan.nodes import Node, Scan
 from rollview.strategy.script import STATE_VERSION, Script
-from rollview.views.catalog import Catalog, Vector, View
+from rollview.views.catalog import Catalog
+from rollview.views.definition import Vector, View
 from rollview.views.relation import base_rows
 
 

@@ -8,8 +8,9 @@ from rollview.frontend.query import TIME_DEPENDENT
 from rollview.refresh.choosing import choices
 from rollview.refresh.refresh import status, why_full
 from rollview.strategy.script import show_with_plan
-from rollview.views.catalog import Catalog, View
+from rollview.views.catalog import Catalog
 from rollview.views.define import compiled_view, not_understood
+from rollview.views.definition import View
 from rollview.views.relation import newest
 from rollview.views.results import NO_OP, REASONS, are_behind
 

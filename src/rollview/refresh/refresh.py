@@ -34,8 +34,9 @@ from rollview.refresh.execute import Running, TooManyRows
 from rollview.refresh.repair import repaired
 from rollview.store.protocol import Identity, Stamp
 from rollview.strategy.script import AGGREGATE_MERGE, APPEND, has_one_value_each
-from rollview.views.catalog import Catalog, Reflected, View, stamp_metadata
+from rollview.views.catalog import Catalog, Reflected, stamp_metadata
 from rollview.views.define import Compiled, base_of, compiled_view, defined, is_ours, not_understood, write_whole
+from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.helpers import drop_helpers, helpers_of, with_new_helpers, without_lost
 from rollview.views.relation import changes_of, check_columns, few_changes_of, newest, query_at, size

@@ -7,8 +7,8 @@ the lines of the touched parts again. The aggregate at the root needs no helper:
 A semi or anti join seeks keys in its right side; a helper stores which there are: so a changed row of the right side is
 one more, or one less, of its key, and only keys that come or go are looked for in the left.
 Groups and windows with inexact values, such as sums of floats, are stored whatever that saves: they are not the same
-when computed again, see ``delta/analysis/inexact``. Before: ``join (aggregate by g [sum(x)] over t, u)``. After:
-``join (scan helper, u)``. Not at the top of a view with a key, where rows are replaced by what they are now.
+when computed again, see ``delta/analysis/inexact``. Before: ``join (aggregate by g [sum(x)] over t, u)``.
+After: ``join (scan helper, u)``. Not at the top of a view with a key, where rows are replaced by what they are now.
 A window that looks backward has helpers with what its partitions amount to, and with their first and last rows: see
 ``delta/analysis/lookback``.
 """

@@ -1,6 +1,6 @@
 """What rollview asks of a store: versions, snapshots, changes, and atomic writes that carry metadata.
 
-A store's promises, each of which the conformance suite in ``tests/test_store.py`` states and checks:
+A store's promises, each of which the conformance suite in ``tests/store/test_promises.py`` states and checks:
 
 - ``read(t, v)`` gives the same rows for as long as the store keeps version ``v``.
 - ``changes(t, a, b)`` applied to ``read(t, a)`` gives ``read(t, b)``, as bags.

@@ -2,6 +2,7 @@
 
 | file | what it does |
 |---|---|
+| ``definition.py`` | what a view is, as its state table keeps it |
 | ``catalog.py`` | definitions and reflected vectors, read off the state tables |
 | ``relation.py`` | rows and changes of tables and views |
 | ``define.py`` | a definition → plan, state, first commit |

@@ -27,8 +27,9 @@ from rollview.parse.references import Reference, parse_query, references
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.views import CreateView, Policy
 from rollview.store.protocol import Commit, Identity
-from rollview.views.catalog import DEFINITION, Catalog, View
+from rollview.views.catalog import DEFINITION, Catalog
 from rollview.views.define import base_of, defined, not_understood, publish, undefined, write_whole
+from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.helpers import drop_helpers, with_helpers
 from rollview.views.relation import query_at, size

@@ -27,7 +27,8 @@ from rollview.state.helpers import helped, helper_id, helper_labels
 from rollview.state.state import State, made_types, state_of
 from rollview.store.protocol import Commit, Identity, Stamp
 from rollview.strategy.script import Script, has_one_value_each, refresh_script
-from rollview.views.catalog import DEFINITION, RUN, Catalog, Column, Layout, View, stamp_metadata
+from rollview.views.catalog import DEFINITION, RUN, Catalog, stamp_metadata
+from rollview.views.definition import Column, Layout, View
 from rollview.views.dry_run import takes_scripts
 from rollview.views.relation import base_rows, columns_of
 from rollview.views.results import FULL, INEXACT

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from rollview.errors import Damaged, RollviewError, TableNotFound
 from rollview.store.protocol import Identity
-from rollview.views.catalog import Catalog, View
+from rollview.views.catalog import Catalog
+from rollview.views.definition import View
 
 
 class Freshness:

@@ -24,8 +24,9 @@ from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, Scan
 from rollview.state.helpers import SAVES, SETTLES, helped, helper_id, helper_labels
 from rollview.state.state import BAG, GROUPS, State, made_types
 from rollview.store.protocol import Identity
-from rollview.views.catalog import DEFINITION, Catalog, Helper, View
+from rollview.views.catalog import DEFINITION, Catalog
 from rollview.views.define import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
+from rollview.views.definition import Helper, View
 from rollview.views.relation import base_rows, query_at
 from rollview.views.results import INEXACT
 

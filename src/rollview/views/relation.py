@@ -17,7 +17,8 @@ from rollview.plan.expressions import ref
 from rollview.plan.nodes import Column, Computed, Node, Project, Scan, SetOperation
 from rollview.plan.reserved import WEIGHT
 from rollview.store.protocol import CHANGE_TYPE, DELETE, UPDATE_BEFORE, Identity
-from rollview.views.catalog import Catalog, View
+from rollview.views.catalog import Catalog
+from rollview.views.definition import View
 
 
 def rows_of(catalog: Catalog, table: str, version: int | None = None) -> Frame:

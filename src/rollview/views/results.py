@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from rollview.errors import RollviewError, UserError
-from rollview.views.catalog import Vector
+from rollview.views.definition import Vector
 
 NO_OP, FULL = "no_op", "full"
 

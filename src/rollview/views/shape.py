@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rollview.errors import ColumnNotFound, SchemaChanged, SqlError
-from rollview.views.catalog import Catalog, View
+from rollview.views.catalog import Catalog
 from rollview.views.define import base_of
+from rollview.views.definition import View
 
 
 def over_tables_now(catalog: Catalog, view: View) -> View:

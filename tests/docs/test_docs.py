@@ -1,0 +1,120 @@
+"""README and documentation run as written, and say what the package has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+import rollview
+from operator_pages import script_of
+from rollview import limits
+from rollview.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_the_readme_runs_and_prints_what_it_says(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(README, "python")
+    lines = [line for line in (blocks(README, "bash")[0] + code).splitlines() if line.strip()]
+    assert len(lines) <= 15
+    names: dict[str, object] = {}
+    exec(code, names)
+    printed = capsys.readouterr().out
+    said = [comment.split(":")[0] for comment in re.findall(r"^print.*?# (.*)$", code, flags=re.MULTILINE)]
+    assert [line for line in printed.splitlines() if line in said] == said
+    for city, total in re.findall(r"(\w+) (\d+)", re.findall(r"show\(\)\s+# (.*)", code)[0]):
+        assert re.search(rf"\|\s*{city}\|\s*{total}\|", printed)
+
+
+def test_every_command_is_documented_and_nothing_else() -> None:
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert set(re.findall(r"^\| `rollview (\w+)", CLI, flags=re.MULTILINE)) == commands
+    for command in commands:
+        assert "--json" in CliRunner().invoke(app, [command, "--help"]).output
+
+
+def test_the_session_of_the_documentation_runs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in blocks(CLI, "console")[0].splitlines():
+        arguments = shlex.split(line.removeprefix("$ rollview "))
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, (line, result.output)
+
+
+def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
+    """The docstring, the README, and the imports: a room imports only from rooms before it."""
+    rooms = re.findall(r"^(\w+)  +\S", rollview.__doc__ or "", flags=re.MULTILINE)
+    section = README.split("## How the package is laid out")[1].split("##")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == rooms
+    source = ROOT / "src" / "rollview"
+    found = {
+        path.stem if path.is_file() else path.name for path in source.iterdir() if not path.name.startswith(("_", "."))
+    }
+    assert found - {"py"} == set(rooms) | ({"py.typed"} & found)
+    for number, room in enumerate(rooms):
+        files = [source / f"{room}.py"] if (source / f"{room}.py").exists() else sorted((source / room).rglob("*.py"))
+        for file in files:
+            for used in re.findall(r"^\s*from rollview\.(\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE):
+                assert rooms.index(used) <= number, f"{file} imports from {used}"
+
+
+def test_every_package_maps_its_files() -> None:
+    for folder in (file.parent for file in (ROOT / "src" / "rollview").glob("*/**/__init__.py")):
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        there = {file.name for file in folder.glob("*.py") if file.name != "__init__.py"}
+        there |= {f"{inner.parent.name}/" for inner in folder.glob("*/__init__.py")}
+        assert set(re.findall(r"^\| ``([\w./]+)``", text, flags=re.MULTILINE)) == there, folder
+
+
+def test_parsing_needs_no_spark() -> None:
+    for file in (ROOT / "src" / "rollview" / "parse").glob("*.py"):
+        assert "pyspark" not in file.read_text(encoding="utf-8")
+
+
+def test_only_the_public_api_of_spark_is_used() -> None:
+    for file in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"\._(jvm|jdf|jsparkSession|jsc|sc|client)\b|\.rdd\b", file.read_text(encoding="utf-8")), (
+            file
+        )
+
+
+def test_the_version_is_one() -> None:
+    assert f'version = "{rollview.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert rollview.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    importlib.import_module("rollview.bench")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "operators").glob("[a-z]*.md")), ids=lambda page: page.stem)
+def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])
+
+
+def test_the_table_of_limits_is_the_one_in_the_code() -> None:
+    assert (ROOT / "docs" / "limits.md").read_text(encoding="utf-8").rstrip().endswith(limits.table())
+
+
+def test_the_example_of_a_helper_has_one() -> None:
+    rv = rollview.connect("duckdb:", limits=limits.Limits(helper_rows=0))
+    rv.sql(blocks((ROOT / "docs" / "helpers.md").read_text(encoding="utf-8"), "sql")[0])
+    (helper,) = rv.catalog.get("small_lines").helpers
+    assert "aggregate by" in rv.explain("small_lines")
+    assert [column.type for column in rv.catalog.get(helper.name).columns] == ["int", "double"]

@@ -1,0 +1,83 @@
+"""What the compiler makes of a view, as one text: plan, key, what is stored, Δ-scripts, SQL and explanation.
+
+The texts of the conformance views, of ``more_views.sql`` and of TPC-H lie in ``tests/golden/``; a change of the code that is
+to leave behaviour as it is leaves them byte-equal. ``pytest --bless tests/golden`` writes them again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import shop
+from rollview import Rollview, connect
+from rollview.bench.tpch import TABLES, queries
+from rollview.codegen.printer import print_plan
+from rollview.delta.derivation import Step
+from rollview.errors import RollviewError
+from rollview.strategy.script import show_script
+from rollview.views.define import compiled_view
+
+FOLDER = Path(__file__).parents[1] / "golden"
+
+#: Explanations have the SQL for Spark.
+DIALECTS = ("duckdb", "postgres")
+
+
+def shop_views() -> dict[str, str]:
+    return {view.name: view.sql for view in (*shop.views(), *shop.more_views()) if not view.spark_only}
+
+
+def shop_session() -> Rollview:
+    rv = connect("duckdb:")
+    for statement in shop.schema():
+        rv.sql(statement)
+    return rv
+
+
+def tpch_session() -> Rollview:
+    rv = connect("duckdb:")
+    for name, table in TABLES.items():
+        columns = ", ".join(f"{column} {kind}" for column, kind in table.columns)
+        rv.sql(f"CREATE TABLE {name} ({columns}, PRIMARY KEY ({', '.join(table.key)}))")
+    return rv
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """The name of each file in ``tests/golden/``, and what belongs into it."""
+    for folder, rv, views in (
+        ("shop", shop_session(), shop_views()),
+        ("tpch", tpch_session(), queries()),
+    ):
+        for name, sql in views.items():
+            try:
+                rv.create(name, sql)
+            except RollviewError as error:
+                yield f"{folder}/{name}.txt", f"== refused\n{error}\n"
+                continue
+            yield f"{folder}/{name}.txt", golden_text(rv, name)
+            rv.sql(f"DROP MATERIALIZED VIEW {name}")
+
+
+def golden_text(rv: Rollview, name: str) -> str:
+    view = rv.catalog.get(name)
+    compiled = compiled_view(rv.catalog, view)
+    layout = view.layout
+    parts = {"explain": re.sub(r"since \d{4}-.* UTC", "since <time>", rv.explain(name)).splitlines()}
+    parts["stored"] = [f"{layout.kind}: {', '.join(layout.columns)}", f"on {', '.join(layout.on)}", layout.show]
+    parts["reason"] = [f"{view.always_full}, helpers: {[(each.id, each.tables) for each in view.helpers]}"]
+    if compiled.view is not None:
+        for dialect in DIALECTS:
+            parts[dialect] = print_plan(compiled.view.plan, dialect, lines=True).splitlines()
+    if compiled.state is not None and view.always_full is None:
+        tables = sorted(view.bases)
+        for table in tables if len(tables) > 1 else ():
+            script = compiled.script([table])
+            parts[f"change of {table}"] = ["nothing"] if script is None else [script.strategy, *show_script(script)]
+        if (script := compiled.script(tables)) is not None:
+            for step in (*script.steps, Step("rows", script.rows, "")):
+                parts[f"SQL of {step.name}"] = print_plan(step.plan, "spark", lines=True).splitlines()
+    lines = [line for title, body in parts.items() for line in (f"== {title}", *body, "")]
+    text = "\n".join(line.rstrip() for line in lines)
+    return re.sub(r"__rollview_helper_[0-9a-f]{8}_", "__rollview_helper_<id>_", text)
