@@ -77,6 +77,8 @@ Why: it shows its query's result and changes when its base tables do
 What to do: change the base tables, then REFRESH MATERIALIZED VIEW `adults`""",
     "UPDATE people SET nme = 'x'": """\
 people has no column named nme
+   1 | UPDATE people SET nme = 'x'
+     |                   ^^^
 What to do: did you mean `name`?""",
     "CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a": """\
 Syntax error: expected REFRESH POLICY, COMMENT or AS, found 'view'
