@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,14 +29,13 @@ from rollview.errors import (
 from rollview.limits import DEFAULT, Limits
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.parameters import Args, bound
-from rollview.parse.references import references
+from rollview.parse.reads import tables_in
 from rollview.parse.stored_names import STATE_PREFIX
 from rollview.parse.tables import (
     CreateTable,
     DropPlainView,
     DropTable,
     Insert,
-    Merge,
     ShowTables,
     TableStatement,
     parse_table_statement,
@@ -56,17 +55,19 @@ from rollview.parse.views import (
 )
 from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
-from rollview.refresh.refresh import drop_view, refresh_view, status_of
+from rollview.refresh.refresh import refresh_view
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.protocol import Store
 from rollview.views.catalog import Catalog
 from rollview.views.create import create_view
-from rollview.views.define import publish
+from rollview.views.drop import drop_view
 from rollview.views.freshness import Freshness
-from rollview.views.relation import rows_of
+from rollview.views.relation import relation
 from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
+from rollview.views.status import status_of
 from rollview.views.verify import verify_all, verify_view
+from rollview.views.write import publish
 
 
 def connect(
@@ -242,18 +243,18 @@ class Rollview:
         about_table = parse_table_statement(sql)
         if isinstance(about_table, ShowTables):
             return Answer({"name": "STRING"}, [[name] for name in self.tables()])
+        named = tables_in(about_table, sql)
         problems: dict[str, RollviewError] = {}
         try:
             with self.engine.errors(sql, self._known), self.store.asked():
                 if about_table is not None:
                     self._check_target(about_table, sql)
-                if _reads_nothing(about_table):
-                    pass
-                elif not self.store.has_catalog:
-                    problems = self._name_relations(SqlTokens.of(sql).words())
-                    self._check_readable(problems, about_table, sql)
+                if self.store.has_catalog:
+                    self._check_catalog(sorted(named or ()))
                 else:
-                    self._check_catalog(_read_by(about_table, sql))
+                    problems = self._name_relations(self._relations(named, sql))
+                    if named is not None and (lost := next((n for n in sorted(problems) if n in _last(named)), None)):
+                        raise problems[lost]
                 if about_table is None or isinstance(about_table, DropPlainView):
                     return self.store.pass_on(sql)
                 return self.store.run(about_table, sql)
@@ -265,32 +266,26 @@ class Rollview:
             problem = problems.get(parse_name(error.name or "")[-1].lower())
             raise error if problem is None else problem from error
 
-    def _name_relations(self, words: set[str]) -> dict[str, RollviewError]:
-        """Makes the tables and views that a text may mean readable by their names; tells which cannot be read."""
-        problems = self.store.sync(words)
-        for word in words:
-            if self.catalog.has(word):
+    def _relations(self, named: Collection[Name] | None, sql: str) -> set[str]:
+        """The tables and views that a statement may read: those that it names, or, if that is not known, those whose
+        names are words of it."""
+        if named is not None:
+            return {name for name in _last(named) if self.store.exists(name) or self.catalog.has(name)}
+        return SqlTokens.of(sql).words() & {*self.catalog.tables(), *self.catalog.names()}
+
+    def _name_relations(self, names: set[str]) -> dict[str, RollviewError]:
+        """Makes tables and views readable by their names; tells which cannot be read."""
+        problems = self.store.sync(names)
+        for name in names:
+            if self.catalog.has(name):
                 try:
-                    publish(self.catalog, self.catalog.get(word))
-                    if lost := self.store.damage(self.catalog.state(word)):
+                    publish(self.catalog, self.catalog.get(name))
+                    if lost := self.store.damage(self.catalog.state(name)):
                         raise lost
                 except RollviewError as error:
-                    problems[word] = error
-                    self.store.unpublish_view(word)
+                    problems[name] = error
+                    self.store.unpublish_view(name)
         return problems
-
-    def _check_readable(
-        self, problems: Mapping[str, RollviewError], statement: TableStatement | DropPlainView | None, sql: str
-    ) -> None:
-        """Raises the problem of a table or view that a statement reads or changes: Spark might know what it was."""
-        if not problems or isinstance(statement, DropTable | DropPlainView):
-            return
-        try:
-            named = {ref.name[-1].lower() for ref in references(sql)}
-        except (RollviewError, RecursionError):  # no query: what it names is not known so well
-            named = SqlTokens.of(sql).words()
-        for name in sorted(named & problems.keys()):
-            raise problems[name]
 
     def _check_catalog(self, names: Iterable[Name]) -> None:
         """Raises the damage of a table or view of Spark's catalog: Spark finds it when rows are fetched, and an empty
@@ -412,7 +407,7 @@ class Rollview:
         found = self._name(name)
         if self.store.has_catalog and version is None:
             self._check_catalog([parse_name(name)])
-        frame: DataFrame = self.engine.output(rows_of(self.catalog, found, version))
+        frame: DataFrame = self.engine.output(relation(self.catalog, found).rows(version))
         return frame
 
     def verify(self, name: str) -> Verification:
@@ -450,26 +445,9 @@ def _moment(view: ViewStatus) -> str | None:
     return None if view.last_refresh is None else view.last_refresh.isoformat(timespec="seconds")
 
 
-def _read_by(statement: TableStatement | DropPlainView | None, sql: str) -> list[Name]:
-    """The tables and views that a statement reads, as far as its text can be read."""
-    text: str | None = sql
-    if isinstance(statement, Insert | CreateTable):
-        text = statement.query
-    elif isinstance(statement, Merge):
-        text = f"SELECT * FROM {statement.source}"
-    elif statement is not None:
-        return []
-    if text is None or re.match(r"\s*VALUES\b", text, re.IGNORECASE):  # many rows, and no table
-        return []
-    try:
-        return sorted({ref.name for ref in references(text)})
-    except (RollviewError, RecursionError):
-        return []
-
-
-def _reads_nothing(statement: TableStatement | DropPlainView | None) -> bool:
-    """Whether a statement is about a table alone, so that no name in it has to be readable."""
-    return isinstance(statement, DropTable) or (isinstance(statement, CreateTable) and statement.query is None)
+def _last(names: Collection[Name]) -> set[str]:
+    """The last parts of names, as warehouses in a folder spell them."""
+    return {name[-1].lower() for name in names}
 
 
 def _result(result: RefreshResult) -> Answer:

@@ -27,7 +27,7 @@ from rollview.frontend.query import compile_view
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import INNER, Column, Filter, Join, Node, Scan, distinct, show_plan
 from rollview.plan.reserved import WEIGHT
-from rollview.state.state import added_up, window_types
+from rollview.state.types import FoundTypes, added_up, window_types
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -64,9 +64,11 @@ def after_delta(
 ) -> Rows:
     engine = DuckEngine(db)
 
-    def types(part: Node) -> list[str]:
+    def ask(part: Node) -> list[str]:
         names = [f"c{i}" for i in range(len(part.columns))]
         return [kind for _, kind in engine.columns(DuckFrame(print_plan(_now(part), "duckdb", names, relation)))]
+
+    types = FoundTypes(ask)
 
     added, kinds = added_up(plan, types) if passes else ({}, {})
     deriving = Deriving(changed, added, kinds | window_types(plan, types) if passes else {})

@@ -165,7 +165,7 @@ def test_every_kind_of_statement_takes_parameters(session: Rollview) -> None:
     assert fetched(rv.sql("SELECT id, v FROM t ORDER BY id")) == [(1, "b"), (3, "d")]
     rv.sql("CREATE MATERIALIZED VIEW some AS SELECT id FROM t WHERE v <> :v AND id < :most", {"v": "b'", "most": 4})
     rv.create("more", "SELECT id FROM t WHERE id > ?", args=[1])
-    assert rv.catalog.get("some").query == "SELECT id FROM t WHERE v <> 'b\\'' AND id < 4"
+    assert rv.catalog.get("some").query.text == "SELECT id FROM t WHERE v <> 'b\\'' AND id < 4"
     rv.sql("INSERT INTO t VALUES (?, 'b\\''), (?, 'f')", (2, 5))
     rv.refresh_all()
     assert sorted(fetched(rv.table("some"))) == [(1,), (3,)]

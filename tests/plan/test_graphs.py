@@ -14,13 +14,19 @@ from rollview import Rollview, connect
 from rollview.codegen.printer import print_plan
 from rollview.delta import derivation
 from rollview.errors import Unsupported, UserError
+from rollview.frontend import query as query_module
 from rollview.frontend.query import CompiledView, compile_view
 from rollview.plan.nodes import Aggregate, Join, Node, Scan, UnionAll, show_plan, size
 from rollview.plan.rename import renamed
 from rollview.plan.rewrite import apply_rule
-from rollview.state.state import state_of
-from rollview.strategy.script import refresh_script, show_script
-from rollview.views import define
+from rollview.state.make import state_of
+from rollview.state.types import FoundTypes
+from rollview.strategy import choose
+from rollview.strategy.choose import first_that_applies
+from rollview.strategy.plan import RefreshPlan
+from rollview.strategy.propagate import Change
+from rollview.strategy.show import show_stages
+from rollview.strategy.strategy import Situation
 from tpcds import queries
 from tpcds.data import Retailer
 
@@ -58,10 +64,11 @@ def characters(text: str) -> int:
 
 def script_of(sql: str) -> list[str]:
     view = compiled(sql)
-    state = state_of(view, lambda plan: ["bigint"] * len(plan.columns), [c.label for c in view.plan.columns])
-    script = refresh_script(state, ["r"])
-    assert script is not None
-    return show_script(script)
+    types = FoundTypes(lambda plan: ["bigint"] * len(plan.columns))
+    state = state_of(view, types, [c.label for c in view.plan.columns])
+    plan = first_that_applies(Situation(state, Change(frozenset(["r"]))))
+    assert isinstance(plan, RefreshPlan)
+    return show_stages(plan)
 
 
 # plans are graphs
@@ -341,13 +348,13 @@ def test_a_second_refresh_compiles_nothing(channels: Rollview, monkeypatch: pyte
 
         return run
 
-    for name in ("refresh_script", "compile_view"):
-        monkeypatch.setattr(define, name, counted(name, getattr(define, name)))
+    for module, name in ((choose, "first_that_applies"), (query_module, "compile_view")):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
     for number in range(2):
         channels.sql(f"INSERT INTO item (i_item_sk, i_brand_id) VALUES ({90000 + number}, 1)")
         assert channels.refresh("q14b").strategy != "full"
         assert channels.verify("q14b").ok
-    assert calls == ["refresh_script"]
+    assert calls == ["first_that_applies"]
 
 
 def test_the_tables_below_an_operator_are_known() -> None:

@@ -355,7 +355,7 @@ def test_a_version_that_is_gone_is_said_of_the_view() -> None:
     rv = connect("duckdb:")
     rv.sql("CREATE TABLE t (a INT)")
     rv.create("v", "SELECT a FROM t")
-    with pytest.raises(VersionGone, match="Version 99 of v is no longer there"):
+    with pytest.raises(VersionGone, match="Version 99 of v no longer exists"):
         rv.table("v", 99)
 
 
@@ -399,7 +399,7 @@ def test_a_version_of_a_view_is_said_of_the_view_in_every_store(rv_each: Rollvie
     rv_each.create("v", "SELECT a FROM t")
     with pytest.raises(VersionGone) as caught:
         rv_each.table("v", 99).collect()
-    assert "Version 99 of v is no longer there" in str(caught.value)
+    assert "Version 99 of v no longer exists" in str(caught.value)
     assert "__rollview__" not in str(caught.value)
 
 

@@ -139,7 +139,7 @@ def test_the_outcomes_of_a_refresh_are_shown_and_a_failure_is_exit_code_1(run: A
     assert " ".join(lines["silver"]) == "failed A table that silver reads is gone: There is no table named raw"
     assert " ".join(lines["gold"]) == "skipped it reads silver, which failed"
     assert "error: silver: A table that silver reads is gone" in done.stderr
-    assert "What to do: make the table again" in done.stderr
+    assert "What to do: create the table again" in done.stderr
     alone = run("refresh", "silver")
     assert (alone.exit_code, alone.stdout) == (1, "")
     assert "error: A table that silver reads is gone" in alone.stderr

@@ -16,8 +16,8 @@ from rollview.bench.tpch import TABLES, queries
 from rollview.codegen.printer import print_plan
 from rollview.delta.derivation import Step
 from rollview.errors import RollviewError
-from rollview.strategy.script import show_script
-from rollview.views.define import compiled_view
+from rollview.refresh.explain import plan_of
+from rollview.strategy.show import show_stages
 
 FOLDER = Path(__file__).parents[1] / "golden"
 
@@ -62,21 +62,24 @@ def texts() -> Iterator[tuple[str, str]]:
 
 def golden_text(rv: Rollview, name: str) -> str:
     view = rv.catalog.get(name)
-    compiled = compiled_view(rv.catalog, view)
+    compiled = rv.catalog.compiled(view)
     layout = view.layout
     parts = {"explain": re.sub(r"since \d{4}-.* UTC", "since <time>", rv.explain(name)).splitlines()}
     parts["stored"] = [f"{layout.kind}: {', '.join(layout.columns)}", f"on {', '.join(layout.on)}", layout.show]
     parts["reason"] = [f"{view.always_full}, helpers: {[(each.id, each.tables) for each in view.helpers]}"]
-    if compiled.view is not None:
+    if compiled.query is not None:
         for dialect in DIALECTS:
-            parts[dialect] = print_plan(compiled.view.plan, dialect, lines=True).splitlines()
+            parts[dialect] = print_plan(compiled.query.plan, dialect, lines=True).splitlines()
     if compiled.state is not None and view.always_full is None:
         tables = sorted(view.bases)
         for table in tables if len(tables) > 1 else ():
-            script = compiled.script([table])
-            parts[f"change of {table}"] = ["nothing"] if script is None else [script.strategy, *show_script(script)]
-        if (script := compiled.script(tables)) is not None:
-            for step in (*script.steps, Step("rows", script.rows, "")):
+            plan = plan_of(rv.catalog, view, [table])
+            assert plan is not None
+            nothing = plan.write is None
+            parts[f"change of {table}"] = ["nothing"] if nothing else [plan.strategy, *show_stages(plan)]
+        plan = plan_of(rv.catalog, view, tables)
+        if plan is not None and plan.write is not None:
+            for step in (*plan.steps, Step("rows", plan.write.rows, "")):
                 parts[f"SQL of {step.name}"] = print_plan(step.plan, "spark", lines=True).splitlines()
     lines = [line for title, body in parts.items() for line in (f"== {title}", *body, "")]
     text = "\n".join(line.rstrip() for line in lines)

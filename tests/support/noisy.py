@@ -19,7 +19,7 @@ from rollview import Rollview
 from rollview.engine.duck import DuckEngine
 from rollview.limits import DEFAULT, Limits
 from rollview.store.duck import DuckStore
-from rollview.views.relation import query_at, rows_of
+from rollview.views.relation import query_at, relation
 
 #: How much of a value may be noise; twelve digits are left alone.
 _NOISE = 2e-13
@@ -126,7 +126,7 @@ def answers(rv: Rollview, name: str, times: int = 3) -> list[Rows]:
 def shown(rv: Rollview, name: str) -> Rows:
     """The rows that a view shows."""
     assert isinstance(rv.engine, NoisyEngine)
-    return rv.engine.fetch(rows_of(rv.catalog, name))
+    return rv.engine.fetch(relation(rv.catalog, name).rows())
 
 
 def right(rv: Rollview, name: str) -> bool | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rollview import connect
 from rollview.parse.tokens import split_script
-from rollview.strategy.script import refresh_script, show_script
-from rollview.views.define import compiled_view
+from rollview.refresh.explain import plan_of
+from rollview.strategy.show import show_stages
 
 
 def script_of(sql: str) -> str:
@@ -14,8 +14,6 @@ def script_of(sql: str) -> str:
     for statement in split_script(sql):
         rv.sql(statement)
     view = rv.catalog.all()[0]
-    state = compiled_view(rv.catalog, view).state
-    assert state is not None
-    script = refresh_script(state, view.tables)
-    assert script is not None
-    return "\n".join([f"strategy {script.strategy}", *show_script(script)])
+    plan = plan_of(rv.catalog, view, view.tables)
+    assert plan is not None
+    return "\n".join([f"strategy {plan.strategy}", *show_stages(plan)])

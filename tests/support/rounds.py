@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shop
 from rollview import Rollview
-from rollview.views.results import REASONS
+from rollview.strategy.reasons import REASONS
 
 VIEWS = [view for view in shop.views() if view.expect != "error"]
 INCREMENTAL = {"no_op", "append", "row_delta", "aggregate_merge", "group_recompute", "partition_recompute"}

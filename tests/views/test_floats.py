@@ -11,7 +11,6 @@ from noisy import NoisyEngine, alike, answers, noisy, right, shown
 from rollview import NotIncremental, Rollview
 from rollview.delta.analysis.inexact import makes_inexact
 from rollview.parse.stored_names import HELPER_PREFIX
-from rollview.views.define import compiled_view
 
 _SUMS = "(SELECT g, SUM(x) AS s FROM t GROUP BY g)"
 _NUMBERS = "(SELECT g, COUNT(*) AS n FROM t GROUP BY g)"
@@ -323,9 +322,9 @@ def test_every_conformance_view_where_no_sum_of_floats_repeats() -> None:
     for view in [*shop.views(), *shop.more_views()]:
         if view.expect != "error" and not view.spark_only:
             rv.create(view.name, view.sql)
-            state = compiled_view(rv.catalog, rv.catalog.get(view.name)).state
-            kinds = {} if state is None else state.kinds
-            if state is None or any(makes_inexact(node, kinds) for node in state.root.walk()):
+            state = rv.catalog.compiled(rv.catalog.get(view.name)).state
+            kinds = {} if state is None else state.followed.kinds
+            if state is None or any(makes_inexact(node, kinds) for node in state.followed.plan.walk()):
                 names.append(view.name)
     assert {*OVER_FLOATS} - {"mean_of_groups_crossed"} <= {*names}
     _rounds(rv, names, 1)

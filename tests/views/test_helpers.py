@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from rollview.limits import Limits
 from rollview.plan.nodes import Node, show_plan
 from rollview.refresh import refresh
 from rollview.state.helpers import helped, helper_id
-from rollview.views import create, define
+from rollview.state.types import FORMAT
+from rollview.views import create, write
+from rollview.views.catalog import DEFINITION
 from rounds import VIEWS, followed, judged
 
 #: Lines of the parts of a brand that are below the mean of their part; and parts with what there is of them.
@@ -159,13 +162,13 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 
 
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, write = session, define.write_whole
+    rv, write_whole = session, write.write_whole
 
     def interrupted(*arguments: object, over: bool = False) -> None:
         raise KeyboardInterrupt
 
     def written_and_interrupted(*arguments: Any, over: bool = False) -> None:
-        write(*arguments, over=over)
+        write_whole(*arguments, over=over)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(create, "write_whole", interrupted)
@@ -200,13 +203,13 @@ def test_a_view_and_its_helpers_do_not_go_back() -> None:
     assert rv.refresh("v").strategy == "no_op"
 
 
-def test_that_a_helper_was_recomputed_is_told(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, why = session, refresh.why_full
+def test_a_helper_of_another_layout_is_recomputed_and_the_result_says_so(session: Rollview) -> None:
+    rv = session
     rv.create("v", STOCK)
-    own = set(helpers(rv, "v"))
-    monkeypatch.setattr(
-        refresh, "why_full", lambda c, v, *rest: "layout_changed" if v.name in own else why(c, v, *rest)
-    )
+    for name in helpers(rv, "v"):
+        view = rv.catalog.get(name)
+        other = replace(view, layout=replace(view.layout, format=FORMAT - 1))
+        rv.store.set_properties(rv.catalog.state(name), {DEFINITION: other.to_json()})
     rv.sql(CHANGES[0])
     result = rv.refresh("v")
     assert (result.strategy, result.reason) == ("full", "layout_changed")

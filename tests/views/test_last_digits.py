@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisy import noisy
 from rollview import Rollview, connect
-from rollview.views.relation import rows_of
+from rollview.views.relation import relation
 from rollview.views.verify import compare, picked
 
 #: Queries with columns that are no floats and see last digits; those columns, and the aggregates that they are of.
@@ -90,8 +90,8 @@ def test_on_spark_the_other_columns_are_compared_alone(rv: Rollview) -> None:
     rv.create("v", "SELECT g, COUNT(*) AS `the n`, CAST(SUM(x) AS STRING) AS s FROM t GROUP BY g")
     assert rv.catalog.get("v").inexact == {"s": "SUM(x)"}
     rv.create("w", "SELECT g, COUNT(*) AS `the n`, concat('~', CAST(SUM(x) AS STRING)) AS s FROM t GROUP BY g")
-    mine, other = (picked(rv.engine, rows_of(rv.catalog, name), ["g", "the n"]) for name in "vw")
+    mine, other = (picked(rv.engine, relation(rv.catalog, name).rows(), ["g", "the n"]) for name in "vw")
     assert compare(rv.catalog, "v", mine, other).ok
-    nothing = [picked(rv.engine, rows_of(rv.catalog, name), []) for name in "vw"]
+    nothing = [picked(rv.engine, relation(rv.catalog, name).rows(), []) for name in "vw"]
     assert compare(rv.catalog, "v", *nothing).ok
-    assert not compare(rv.catalog, "v", *(rows_of(rv.catalog, name) for name in "vw")).ok
+    assert not compare(rv.catalog, "v", *(relation(rv.catalog, name).rows() for name in "vw")).ok

@@ -18,7 +18,8 @@ from rollview.bench.tpch import queries
 from rollview.bench.tpch_refresh import PART, load, make_data, replace_orders
 from rollview.errors import InternalError
 from rollview.session import Rollview, connect
-from rollview.views.results import NO_OP, RefreshResult
+from rollview.strategy.no_op import NO_OP
+from rollview.views.results import RefreshResult
 
 FACTOR = 4
 

@@ -14,7 +14,7 @@ from rollview.bench.tpch import TABLES, queries
 from rollview.bench.turns import measure
 from rollview.errors import UserError
 from rollview.session import Rollview
-from rollview.views.results import NO_OP
+from rollview.strategy.no_op import NO_OP
 
 #: Of every so many orders, one goes and one comes.
 PART = 1000

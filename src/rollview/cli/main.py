@@ -23,7 +23,8 @@ from rollview.engine.spark import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
-from rollview.views.results import FAILED, NO_OP, Outcome, Verification, ViewStatus, are_behind
+from rollview.strategy.no_op import NO_OP
+from rollview.views.results import FAILED, Outcome, Verification, ViewStatus, are_behind
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from rollview.errors import RollviewError, named_error
 from rollview.refresh.batch import refresh_all
 from rollview.session import Rollview
-from rollview.views.results import NO_OP, Outcome
+from rollview.strategy.no_op import NO_OP
+from rollview.views.results import Outcome
 
 #: What fails again and again is left alone for at most this many seconds.
 LONGEST_PAUSE = 60.0

@@ -1,9 +1,13 @@
-"""A view's query, compiled: text → plan → keys → SQL."""
+"""A view's query: its text, read once, and its plan.
+
+text → tree → plan → key → CompiledView
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
@@ -11,7 +15,7 @@ from rollview.errors import NotDeterministic, Place
 from rollview.frontend.sql import Tables, Unbuildable, build_plan
 from rollview.frontend.sql.scope import place
 from rollview.keys import Choice, Keyed, decided, with_key
-from rollview.parse.references import parse_query, query_tree
+from rollview.parse.references import Reference, parse_query, query_tree, references
 from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
 from rollview.plan.fingerprint import fingerprint
 from rollview.plan.nodes import Node, Scan, show_plan
@@ -39,6 +43,34 @@ _OF_THE_MOMENT = {
 }  # fmt: skip
 
 TIME_DEPENDENT = "time_dependent"
+
+
+@dataclass(frozen=True)
+class Query:
+    """What defines a view: a text in some language, of which there is one so far."""
+
+    text: str
+    language: str = "sql"
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Every mention of a table, in the order of the text."""
+        return references(self.text)
+
+    def plan(self, tables: Tables) -> CompiledView:
+        """The query compiled over tables that look like this. Raises Unbuildable if it cannot be planned."""
+        return compile_view(self.text, tables)
+
+    def refuse_random(self) -> None:
+        """Raises an error that underlines what may give another result at every call."""
+        refuse_random(self.text, query_tree(self.text))
+
+    def unknown_functions(self, known: Collection[str]) -> list[exp.Anonymous]:
+        """The functions that the query calls beside those known: a user's own."""
+        return unknown_functions(self.text, known)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"language": self.language, "text": self.text}
 
 
 @dataclass(frozen=True)

@@ -14,3 +14,6 @@ WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
 
 #: In the source of a merge, this column is true for rows whose matches are deleted.
 DELETED = Column("__delete", "__delete", exp.DataType.build("boolean"))
+
+#: The version of its table that a row of a change belongs to, where a change keeps its commits apart.
+TIME = Column("__t", "__t", exp.DataType.build("bigint"))

@@ -2,10 +2,12 @@
 
 | file | what it does |
 |---|---|
-| ``refresh.py`` | one view: vector → changes → Δ-script → one commit |
-| ``execute.py`` | a Δ-script run |
-| ``batch.py`` | several views to one vector |
+| ``refresh.py`` | one view: target → changes → strategy → one commit |
+| ``target.py`` | which versions of its tables a view is to show |
+| ``reasons.py`` | why a view has to be recomputed |
+| ``execute.py`` | the stages of a refresh plan, run |
+| ``recompute.py`` | the whole query, run |
 | ``repair.py`` | a damaged view, stored again |
-| ``choosing.py`` | which strategies apply, for explain |
+| ``batch.py`` | several views to one vector |
 | ``explain.py`` | a view and its next refresh, as text |
 """

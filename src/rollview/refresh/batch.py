@@ -6,15 +6,17 @@ Of each view it is told what became of it. A view that fails stops those that re
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from rollview.errors import RollviewError, named_error
 from rollview.frontend.query import TIME_DEPENDENT
-from rollview.refresh.refresh import refresh_view
+from rollview.refresh.refresh import refresh_view, used_columns
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog
+from rollview.views.changes import ChangeSets
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.results import Outcome, RefreshResult
@@ -98,12 +100,42 @@ def _refresh(catalog: Catalog, views: Mapping[str, View], lost: set[str], *, ful
         except Exception:  # the views over it find the same, each for itself
             continue
     freshness = Freshness(catalog, vector)
+    with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
+        return _by_levels(catalog, views, lost, vector, freshness, changes, full=full)
+
+
+def _used_by(catalog: Catalog, views: Mapping[str, View], table: str) -> set[str]:
+    """The columns of a table that views and their helpers use, so that its changes are read once for all of them."""
+    found: set[str] = set()
+    waiting = [view.name for view in views.values()]
+    while waiting:
+        try:
+            view = catalog.get(waiting.pop())
+        except RollviewError:  # its outcome will say so
+            continue
+        waiting += [helper.name for helper in view.helpers]
+        if table in view.bases:
+            found.update(used_columns(catalog, view, table))
+    return found
+
+
+def _by_levels(
+    catalog: Catalog,
+    views: Mapping[str, View],
+    lost: set[str],
+    vector: dict[str, Identity],
+    freshness: Freshness,
+    changes: ChangeSets,
+    *,
+    full: bool,
+) -> list[Outcome]:
+    """Refreshes the views level by level; each view's new version is added to the vector that the next ones go to."""
     culprits = {name: {name} for name in lost}  # for a view that is not refreshed: the views that failed
     outcomes: list[Outcome] = []
 
     def one(name: str) -> tuple[Outcome, Identity | None]:
         try:
-            result = refresh_view(catalog, name, full=full, fixed=vector, freshness=freshness)
+            result = refresh_view(catalog, name, full=full, fixed=vector, changes=changes, freshness=freshness)
             return Outcome(name, result), catalog.identity(name)
         except Exception as error:
             return _failed(name, error), None

@@ -1,93 +1,146 @@
-"""A Δ-script run: its steps in order, each fitted to what is known by then, and the rows that the view is to get.
+"""A refresh plan run stage by stage: steps are computed, rows are written, and the view advances, in one commit.
 
-plan of a step → terms over empty steps dropped → small sides named → values of keys written in → SELECT → rows kept
+plan of a step → fitted to what is known by then → SELECT → rows kept
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rollview.codegen.printer import printed
 from rollview.delta.analysis.fan_out import before_consolidation, consolidating, most_rows
 from rollview.delta.derivation import CHANGE, NEW, OLD, STEP, Step
-from rollview.delta.passes.drop_empty import drop_empty
-from rollview.delta.passes.literal_keys import literal_keys
-from rollview.delta.passes.small_sides import small_sides
+from rollview.delta.passes.running import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
+from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan
-from rollview.strategy.script import STATE_VERSION, Script
+from rollview.state.top_rows import STORED
+from rollview.state.writes import AppendRows, CountRows, UpsertRows, Write
+from rollview.store.protocol import Commit, Stamp
+from rollview.strategy.plan import Advance, Compute, Put, RefreshPlan
 from rollview.views.catalog import Catalog
+from rollview.views.changes import Net
 from rollview.views.definition import Vector, View
-from rollview.views.relation import base_rows
+from rollview.views.relation import rows_at
+from rollview.views.results import Ran
 
-
-def _step_scan(name: str, plan: Node) -> Scan:
-    return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)
+logger = logging.getLogger("rollview")
 
 
 class TooManyRows(Exception):
     """A delta has more rows than it is worth to compute."""
 
 
-class Running:
-    """One run of a script. ``kept`` is what the engine has to forget afterwards; ``sending`` says whether the engine is
-    to broadcast results of joins. ``most`` says how many rows a delta may have, if more than are always followed;
-    TooManyRows is raised if it has more, before all of them are computed."""
+class Execution:
+    """One run of a plan over the ``changes`` between two vectors. It knows of relations what is computed by then: it is
+    the ``Known`` of the passes that are applied at run time.
+
+    ``most`` says how many rows a delta may have, if it has more than are always followed; TooManyRows is raised if it
+    has more, before all of them are computed.
+    """
 
     def __init__(
         self,
         catalog: Catalog,
         view: View,
-        changes: Mapping[str, Kept],
+        changes: Mapping[str, Net],
         before: Vector,
         after: Vector,
-        kept: list[Kept],
         *,
-        sending: bool = True,
+        broadcasts_results: bool = True,
         most: Callable[[], int] | None = None,
     ) -> None:
-        self.catalog, self.view, self.kept, self.sending, self.most = catalog, view, kept, sending, most
+        self.catalog, self.view, self.most = catalog, view, most
+        self.limits: Limits = catalog.limits
+        self.broadcasts_results = broadcasts_results
+        self.ran: list[Ran] = []
+        self._kept: list[Kept] = []
         self._vectors = {OLD: before, NEW: after}
         self._changes = changes
         self._frames: dict[str, Frame] = {}
-        self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": change.local for t, change in changes.items()}
-        self._rows = {f"{t} {CHANGE}": change.rows for t, change in changes.items()}
+        self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": net.rows.local for t, net in changes.items()}
+        self._rows = {f"{t} {CHANGE}": net.rows.rows for t, net in changes.items()}
         self._empty: dict[str, Step] = {}
         self._values: dict[tuple[str, str], Sequence[object] | None] = {}
 
-    def rows(self, script: Script) -> Frame | None:
-        """What the last SELECT gives; None if it can have no rows."""
-        for step in script.steps:
-            self._take(step)
-        plan = self._fitted(script.rows)
+    @cached_property
+    def state(self) -> str:
+        """The table of the view's stored rows."""
+        return self.catalog.state(self.view.name)
+
+    def run(self, plan: RefreshPlan, stamp: Stamp) -> Commit:
+        """Runs the stages; the last one commits, with the vector in the stamp."""
+        commit: Commit | None = None
+        write: tuple[Write, Frame] | None = None
+        for stage in plan.stages:
+            if isinstance(stage, Compute):
+                self._compute(stage.step)
+            elif isinstance(stage, Put):
+                rows = self._rows_of(stage.write.rows)
+                write = None if rows is None else (stage.write, rows)
+            elif isinstance(stage, Advance):
+                commit = self._commit(write, stamp)
+        assert commit is not None
+        return commit
+
+    def forget(self) -> None:
+        """The rows of the steps are needed no more."""
+        self.catalog.engine.forget(self._kept)
+
+    def _compute(self, step: Step) -> None:
+        """Computes a step, unless it can have no rows."""
+        plan, done = self._fitted(step.plan)
+        rows = None if plan is None else self._keep(step.name, plan, delta=step.delta).rows
+        if not rows:
+            self._empty[f"{step.name} {STEP}"] = step
+        self._report(Ran(step.name, step.what, rows, done, _reads(plan), plan is None))
+
+    def _rows_of(self, rows: Node) -> Frame | None:
+        """The rows that are written; None if there can be none."""
+        plan, done = self._fitted(rows)
+        if plan is not None and (delta := before_consolidation(plan)) is not None and self._may_be_large(delta):
+            kept = self._keep("delta", delta, delta=True)
+            self._report(Ran("delta", "the change of the view", kept.rows, (), _reads(delta)))
+            plan = consolidating(plan, _step_scan("delta", delta)) if kept.rows else None
+        self._report(Ran("rows", "what is written", None, done, _reads(plan), plan is None))
         if plan is None:
             return None
-        delta = before_consolidation(plan)
-        if delta is not None and self._may_be_large(delta):
-            found = self._kept("delta", delta, delta=True)
-            if not found.rows:
-                return None
-            plan = consolidating(plan, _step_scan("delta", delta))
         self._provide(plan)
         return self.catalog.engine.select(plan, self._frames)
 
-    def _take(self, step: Step) -> None:
-        """Computes a step, unless it can have no rows."""
-        name, plan = f"{step.name} {STEP}", self._fitted(step.plan)
-        if plan is None or not self._kept(step.name, plan, delta=step.delta).rows:
-            self._empty[name] = step
+    def _commit(self, write: tuple[Write, Frame] | None, stamp: Stamp) -> Commit:
+        """Writes the rows, if there are any, together with the vector."""
+        store, engine = self.catalog.store, self.catalog.engine
+        if write is None:
+            return store.append(self.state, engine.nothing(store.read(self.state)), stamp=stamp)
+        how, rows = write
+        if isinstance(how, AppendRows):
+            return store.append(self.state, rows, stamp=stamp)
+        if isinstance(how, CountRows):
+            return store.merge(self.state, rows, how.on, copies=how.count, stamp=stamp)
+        assert isinstance(how, UpsertRows)
+        values = {column: printed(value, engine.dialect) for column, value in how.set.items()}
+        gone = None if how.gone is None else printed(how.gone, engine.dialect)
+        return store.merge(self.state, rows, how.on, combine=values, gone=gone, stamp=stamp)
 
-    def _kept(self, step: str, plan: Node, *, delta: bool) -> Kept:
+    def _report(self, ran: Ran) -> None:
+        self.ran.append(ran)
+        logger.debug("%s: %s", self.view.title, ran)
+
+    def _keep(self, step: str, plan: Node, *, delta: bool) -> Kept:
         """The rows of a step, computed once. Raises TooManyRows if it is a delta of too many rows."""
         engine, frame = self.catalog.engine, self._selected(plan)
         limit = self.most if delta else None
         done = engine.keep(frame) if limit is None else engine.keep_up_to(frame, limit)
         if done is None:
             raise TooManyRows
-        self.kept.append(done)
+        self._kept.append(done)
         name = f"{step} {STEP}"
         self._frames[name], self._local[name], self._rows[name] = done.frame, done.local, done.rows
         return done
@@ -96,7 +149,7 @@ class Running:
         """Whether a delta could have more rows than are always followed."""
         if self.most is None:
             return False
-        return most_rows(delta, self._number, self._bounds, self._copies) > self.catalog.limits.always_followed
+        return most_rows(delta, self._number, self.bounds, self._copies) > self.limits.always_followed
 
     def _copies(self, scan: Scan, columns: Collection[str]) -> int | None:
         """The most rows of a change or step that agree on some columns, if its rows are in this process."""
@@ -112,7 +165,7 @@ class Running:
         return most
 
     def _number(self, scan: Scan) -> int | None:
-        """The number of rows of a relation, if it is known without asking the engine."""
+        """The number of rows of a relation, if it is known without a query."""
         if scan.version not in self._vectors:
             return 0 if relation_name(scan) in self._empty else self._rows.get(relation_name(scan))
         table, version = self.catalog.stored(scan.table), self._vectors[scan.version][scan.table]
@@ -131,23 +184,21 @@ class Running:
 
     def _relation(self, scan: Scan) -> Frame:
         if scan.version == CHANGE:
-            return self._changes[scan.table].frame
-        if scan.version == STATE_VERSION:
-            return self.catalog.store.read(self.catalog.state(self.view.name))
-        if scan.version == STEP:  # a step that was not computed, of which the columns are needed
+            return self._changes[scan.table].rows.frame
+        if scan.version == STORED:
+            return self.catalog.store.read(self.state)
+        if scan.version == STEP:  # a step that was not computed, whose columns are needed
             return self.catalog.engine.nothing(self._selected(self._empty[relation_name(scan)].plan))
-        version = self._vectors[scan.version][scan.table]
-        return base_rows(self.catalog, self.view.bases[scan.table], version)
+        return rows_at(self.catalog, self.view.bases[scan.table], self._vectors[scan.version][scan.table])
 
-    def _fitted(self, plan: Node) -> Node | None:
-        """The plan with what is known only now; None if it can have no rows."""
-        there = drop_empty(plan, lambda scan: relation_name(scan) in self._empty)
-        if there is None:
-            return None
-        sized = small_sides(there, self._is_small, results=self.sending)
-        return literal_keys(sized, self._known, self._bounds, self.catalog.limits)
+    def _fitted(self, plan: Node) -> tuple[Node | None, tuple[str, ...]]:
+        """The plan with what is known only now, None if it can have no rows; and what was done to it."""
+        return fitted(plan, self, self.catalog.running)
 
-    def _known(self, scan: Scan, column: str) -> Sequence[object] | None:
+    def is_empty(self, scan: Scan) -> bool:
+        return relation_name(scan) in self._empty
+
+    def values(self, scan: Scan, column: str) -> Sequence[object] | None:
         place = relation_name(scan), column
         if place not in self._values:
             rows = self._local.get(place[0])
@@ -157,14 +208,24 @@ class Running:
                 self._values[place] = None  # a year that Python does not know, or an array or struct
         return self._values[place]
 
-    def _is_small(self, scan: Scan) -> bool:
+    def is_small(self, scan: Scan) -> bool:
         if scan.version not in self._vectors:
             return self._local.get(relation_name(scan)) is not None
         version = self._vectors[scan.version][scan.table]
         size = self.catalog.store.size(self.catalog.stored(scan.table), version)
-        return size is not None and size <= self.catalog.limits.broadcast_bytes
+        return size is not None and size <= self.limits.broadcast_bytes
 
-    def _bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
+    def bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
         if scan.version not in self._vectors or self.catalog.has(scan.table):
             return None
         return self.catalog.store.bounds(scan.table, column, self._vectors[scan.version][scan.table])
+
+
+def _reads(plan: Node | None) -> tuple[str, ...]:
+    """The relations that a plan reads."""
+    scans = () if plan is None else (node for node in plan.walk() if isinstance(node, Scan))
+    return tuple(sorted({relation_name(scan) for scan in scans}))
+
+
+def _step_scan(name: str, plan: Node) -> Scan:
+    return Scan(name, plan.columns, tuple(column.name for column in plan.columns), version=STEP)

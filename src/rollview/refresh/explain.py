@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rollview.codegen.printer import print_plan
 from rollview.errors import SchemaChanged
 from rollview.frontend.query import TIME_DEPENDENT
-from rollview.refresh.choosing import choices
-from rollview.refresh.refresh import status, why_full
-from rollview.strategy.script import show_with_plan
+from rollview.parse.views import Policy
+from rollview.refresh.reasons import why_full
+from rollview.strategy.choose import choices
+from rollview.strategy.no_op import NO_OP
+from rollview.strategy.plan import RefreshPlan
+from rollview.strategy.propagate import Change
+from rollview.strategy.reasons import REASONS
+from rollview.strategy.show import show_with_view
+from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
-from rollview.views.define import compiled_view, not_understood
 from rollview.views.definition import View
 from rollview.views.relation import newest
-from rollview.views.results import NO_OP, REASONS, are_behind
+from rollview.views.results import are_behind
+from rollview.views.status import status
 
 
 def explain_view(catalog: Catalog, name: str) -> str:
@@ -40,7 +48,7 @@ def explain_view(catalog: Catalog, name: str) -> str:
         keyed = f", key ({', '.join(key)})" if key else ""
         lines.append(f"    {table} at version {version}: {news}{keyed}")
     lines.append("  query")
-    lines += [f"    {line}" for line in view.query.splitlines()]
+    lines += [f"    {line}" for line in view.query.text.splitlines()]
     lines += _compiled(catalog, view)
     if view.inexact:
         lines.append("  values that may be others when computed again: verify may find them different")
@@ -50,11 +58,11 @@ def explain_view(catalog: Catalog, name: str) -> str:
         lines.append("  helpers, which store parts of the query and are refreshed first")
     for helper in view.helpers:
         rows = catalog.store.count(catalog.state(helper.name))
-        own = compiled_view(catalog, catalog.get(helper.name)).view
+        own = catalog.compiled(catalog.get(helper.name)).query
         assert own is not None
         lines += [f"    {helper.name}: {rows:,} rows", *(f"      {line}" for line in own.shown().splitlines())]
     lines.append("  strategies")
-    for choice in choices(view, compiled_view(catalog, view).state):
+    for choice in choices(situation_of(catalog, view)):
         lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
     lines.append("  next refresh")
     if now.damage is not None:
@@ -84,16 +92,15 @@ def _next(catalog: Catalog, view: View) -> str:
 
 def _compiled(catalog: Catalog, view: View) -> list[str]:
     """Text → plan → keys → SQL → the Δ-script of a refresh in which every table changed."""
-    found = compiled_view(catalog, view)
-    if found.view is None:
-        part = not_understood(view)
-        return ["  plan", f"    none: {part.what if part else REASONS[found.reason or 'not_compiled']}"]
-    compiled = found.view
+    found = catalog.compiled(view)
+    if found.query is None:
+        return ["  plan", f"    none: {found.because or REASONS[found.reason or 'not_compiled']}"]
+    compiled = found.query
     key = compiled.keyed.key
     told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"
     hidden = f" (hidden: {', '.join(compiled.keyed.hidden)})" if compiled.keyed.hidden else ""
-    script = found.script(view.bases) if found.state is not None and view.always_full is None else None
-    plan, steps = (compiled.shown().splitlines(), []) if script is None else show_with_plan(compiled.plan, script)
+    refresh = plan_of(catalog, view, list(view.bases))
+    plan, steps = (compiled.shown().splitlines(), []) if refresh is None else show_with_view(compiled.plan, refresh)
     lines = [
         "  plan",
         *(f"    {line}" for line in plan),
@@ -103,6 +110,23 @@ def _compiled(catalog: Catalog, view: View) -> list[str]:
         "  compiled",
         *(f"    {line}" for line in print_plan(compiled.plan, lines=True).splitlines()),
     ]
-    if script is not None:
-        lines += [f"  refresh: {script.strategy}", *(f"    {line}" for line in steps)]
+    if refresh is not None:
+        lines += [f"  refresh: {refresh.strategy}", *(f"    {line}" for line in steps)]
     return lines
+
+
+def situation_of(catalog: Catalog, view: View) -> Situation:
+    """The view with no change yet."""
+    reason = "policy" if view.policy is Policy.FULL else view.always_full
+    state = catalog.compiled(view).state
+    varies = reason in (TIME_DEPENDENT, "not_versioned")
+    return Situation(state, Change(frozenset()), view.policy, reason, tuple(view.tables), view.moved, varies)
+
+
+def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan | None:
+    """The plan of a refresh in which these relations changed, all in any way; None if the view is recomputed."""
+    found = catalog.compiled(view)
+    if found.state is None or view.always_full is not None:
+        return None
+    plan = found.plans.plan(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
+    return plan if isinstance(plan, RefreshPlan) else None

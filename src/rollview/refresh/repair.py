@@ -10,13 +10,15 @@ from dataclasses import replace
 from rollview.errors import Damaged
 from rollview.parse.stored_names import written as written_name
 from rollview.store.protocol import Identity
+from rollview.strategy.full import FULL
 from rollview.views.catalog import Catalog
 from rollview.views.create import written
-from rollview.views.define import defined, publish
+from rollview.views.define import defined
 from rollview.views.helpers import drop_helpers
 from rollview.views.relation import newest, query_at, size
-from rollview.views.results import FULL, RefreshResult, since
+from rollview.views.results import RefreshResult, since
 from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
+from rollview.views.write import publish
 
 
 def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, Identity]) -> RefreshResult:
@@ -36,12 +38,19 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
         target = newest(catalog, view, fixed)
         with schema_errors(view):
             frame = query_at(catalog, view, target)
-            with catalog.engine.errors(view.query):
+            with catalog.engine.errors(view.query.text):
                 columns = catalog.engine.columns(frame)
         check_same_columns(view, columns)
-        view, rows = defined(catalog, view, target, frame)
-        view, commit = written(catalog, view, rows, target, 1, None, over=True, again=True)
+        made, commit = written(catalog, defined(catalog, view, target, frame), target, 1, None, over=True, again=True)
     drop_helpers(catalog, known.helpers)
-    publish(catalog, view)
-    now, read, written_rows = view.shown(target), size(catalog, target), commit.rows or 0
-    return RefreshResult(name, FULL, "damaged", {}, now, read, written_rows, since(begin))
+    publish(catalog, made.view)
+    return RefreshResult(
+        name,
+        FULL,
+        "damaged",
+        {},
+        made.view.shown(target),
+        rows_read=size(catalog, target),
+        rows_written=commit.rows or 0,
+        seconds=since(begin),
+    )

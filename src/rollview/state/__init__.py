@@ -1,7 +1,17 @@
-"""What is stored of a view, and how its readers see it.
+"""What is stored of a view, how its readers see it, and how a change of the view is written into it.
 
 | file | what it does |
 |---|---|
-| ``state.py`` | keyed rows, a bag, groups or top rows, with hidden columns |
+| ``view_delta.py`` | the change of a view, whatever is stored of it |
+| ``writes.py`` | the rows that a refresh writes, and the edit that they become |
+| ``state.py`` | what the kinds of state have in common |
+| ``keyed.py`` | rows told apart by a key |
+| ``bag.py`` | rows without a key |
+| ``top_rows.py`` | the first rows in an order |
+| ``groups.py`` | groups of the aggregate that the query ends in |
+| ``finish.py`` | what the query does with these groups |
+| ``columns.py`` | names of stored columns |
+| ``types.py`` | types of what aggregates and windows make, recorded by name |
+| ``make.py`` | a compiled query → its state |
 | ``helpers.py`` | parts of a query that are stored as views of their own |
 """

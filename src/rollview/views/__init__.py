@@ -3,14 +3,20 @@
 | file | what it does |
 |---|---|
 | ``definition.py`` | what a view is, as its state table keeps it |
+| ``compiled.py`` | a definition → plan and state, once |
 | ``catalog.py`` | definitions and reflected vectors, read off the state tables |
-| ``relation.py`` | rows and changes of tables and views |
-| ``define.py`` | a definition → plan, state, first commit |
+| ``relation.py`` | a table or a view: rows at a version, changes |
+| ``changes.py`` | the changed rows between two versions, read once |
+| ``define.py`` | a query → columns, state, layout |
+| ``checks.py`` | what CREATE checks first |
 | ``create.py`` | CREATE MATERIALIZED VIEW |
-| ``helpers.py`` | helper views: made and dropped |
-| ``dry_run.py`` | whether the engine accepts the Δ-scripts |
+| ``write.py`` | rows, vector and definition in one commit |
+| ``helpers.py`` | helper views: created and dropped |
+| ``dry_run.py`` | whether the engine accepts the plans of refreshes |
 | ``shape.py`` | base tables whose columns changed |
+| ``drop.py`` | DROP MATERIALIZED VIEW |
 | ``freshness.py`` | how far views are behind, through all levels |
+| ``status.py`` | how fresh a view is |
 | ``verify.py`` | a view compared with its query |
 | ``results.py`` | what the calls of a session return |
 """

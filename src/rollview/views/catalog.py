@@ -7,15 +7,17 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rollview.delta.passes.running import RUNNING, RunningPass
 from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.limits import DEFAULT, Limits
 from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, damaged
 from rollview.store.protocol import Identity, Store
+from rollview.views.compiled import Compiled, compiled_definition
 from rollview.views.definition import Vector, View
 
 DEFINITION = "rollview.view"
@@ -57,7 +59,8 @@ class Catalog:
         self.store = store
         self.engine = engine
         self.limits = limits
-        self.compiled: dict[str, tuple[View, object]] = {}  # what was compiled last, of which definition
+        self.running: Sequence[RunningPass] = RUNNING  # the passes that are applied when steps are run
+        self._compiled: dict[str, tuple[View, Compiled]] = {}
 
     def state(self, view: str) -> str:
         return self.store.companion(view, STATE_PREFIX)
@@ -86,6 +89,17 @@ class Catalog:
                 self.state(view), f"its stored definition, the property {DEFINITION}, is gone or not readable"
             )
         return found
+
+    def compiled(self, view: View) -> Compiled:
+        """The view's plan and state. Each definition is compiled once."""
+        known = self._compiled.get(view.name)
+        if known is None or known[0] != view:
+            known = self._compiled[view.name] = (view, compiled_definition(view, self.engine.dialect))
+        return known[1]
+
+    def remember(self, view: View, compiled: Compiled) -> None:
+        """What a definition was compiled to when it was made."""
+        self._compiled[view.name] = (view, compiled)
 
     def known(self, view: str) -> View | None:
         """A view's definition; of a damaged view, the newest that can be read off what is left. None if none can."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rollview.frontend.query import Query
 from rollview.frontend.sql import BaseTable
 from rollview.parse.names import Name
 from rollview.parse.views import Policy
+from rollview.state.types import FORMAT
 from rollview.store.protocol import Identity
 
 #: One version for each base table of a view; None for a table that has no versions.
@@ -32,8 +35,10 @@ class Column:
 class Layout:
     """How the view is stored. ``kind`` is one of the kinds of state, or ``rows``: just what the query returned.
 
-    ``types`` are what the engine found when the view was made; with them the same state is derived at every refresh.
-    ``picked`` are the stored names of the visible columns, if the view's rows are just the stored ones.
+    ``types`` are those of the stored columns, ``made`` those of what the query's aggregates and window functions make,
+    both by name and as the engine found them when the view was created: with them the same state is derived at every
+    refresh. ``picked`` are the stored names of the visible columns, if the view's rows are just the stored ones.
+    ``format`` is the number of the way in which this version of rollview lays out states.
     """
 
     kind: str
@@ -41,8 +46,14 @@ class Layout:
     on: tuple[str, ...]
     show: str
     feed: str | None
-    types: tuple[tuple[str, ...], ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, str] = field(default_factory=dict)
     picked: tuple[str, ...] | None = None
+    format: int = FORMAT
+
+
+#: The layout of a view whose query has no plan.
+ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -61,13 +72,14 @@ class View:
     like when the view was made, its helpers among them; ``key`` are the visible columns that tell rows apart,
     ``not_null`` those that are never NULL; ``inexact`` are columns of other types than floats that are computed from a
     floating-point aggregate, with this aggregate;
-    ``always_full`` is the reason why the view is recomputed at every refresh, if it is; ``fingerprint`` is the same for
+    ``always_full`` is the reason why the view is recomputed at every refresh, if it is, and ``because`` the part of the
+    query, or the failure of the compiler, that it is about; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
     view is, if it is one."""
 
     name: str
     id: str
-    query: str
+    query: Query
     policy: Policy
     comment: str | None
     columns: tuple[Column, ...]
@@ -76,6 +88,7 @@ class View:
     layout: Layout
     key: tuple[str, ...] = ()
     always_full: str | None = None
+    because: str | None = None
     fingerprint: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     helpers: tuple[Helper, ...] = ()
@@ -103,6 +116,7 @@ class View:
 
     def to_json(self) -> str:
         fields = asdict(self) | {
+            "query": self.query.to_json(),
             "policy": self.policy.value,
             "sources": [[list(k), v] for k, v in self.sources.items()],
         }
@@ -110,7 +124,9 @@ class View:
 
     @staticmethod
     def from_json(text: str) -> View:
+        """The definition in a text. Of a layout in another format only its number is read."""
         fields = json.loads(text)
+        fields["query"] = Query(**fields["query"])
         fields["policy"] = Policy(fields["policy"])
         fields["columns"] = tuple(Column(**column) for column in fields["columns"])
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
@@ -121,9 +137,18 @@ class View:
             for table, base in fields["bases"].items()
         }
         fields["helpers"] = tuple(Helper(**h | {"tables": tuple(h["tables"])}) for h in fields.get("helpers", ()))
-        layout = {k: _tuples(v) for k, v in fields["layout"].items()}
+        fields["layout"] = _layout(fields["layout"])
         names = {name: tuple(fields.get(name, ())) for name in ("key", "not_null")}
-        return View(**fields | names | {"layout": Layout(**layout)})
+        known = {each.name for each in dataclasses.fields(View)}
+        return View(**{name: value for name, value in (fields | names).items() if name in known})
+
+
+def _layout(stored: Mapping[str, Any]) -> Layout:
+    if stored.get("format") != FORMAT:
+        kept = {name: stored[name] for name in ("kind", "show")}
+        columns, on = _tuples(stored["columns"]), _tuples(stored["on"])
+        return Layout(**kept, columns=columns, on=on, feed=None, format=int(stored.get("format", 0)))
+    return Layout(**{name: _tuples(value) for name, value in stored.items()})
 
 
 def _tuples(value: Any) -> Any:

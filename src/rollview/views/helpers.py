@@ -16,80 +16,89 @@ from sqlglot import exp
 from rollview.codegen.printer import print_plan
 from rollview.delta.analysis.inexact import makes_inexact, of_a_bag
 from rollview.delta.partials import RECOMPUTE
-from rollview.engine.protocol import Frame
+from rollview.frontend.query import Query
 from rollview.parse.names import Name
 from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, view_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Aggregate, Column, Computed, Node, Project, Scan, Window
+from rollview.state.bag import Bag
+from rollview.state.groups import Groups
 from rollview.state.helpers import SAVES, SETTLES, helped, helper_id, helper_labels
-from rollview.state.state import BAG, GROUPS, State, made_types
+from rollview.state.state import State
+from rollview.state.top_rows import TopRows
+from rollview.state.types import FoundTypes, made_types
 from rollview.store.protocol import Identity
+from rollview.strategy.reasons import INEXACT
 from rollview.views.catalog import DEFINITION, Catalog
-from rollview.views.define import base_of, compiled_plan, compiled_view, defined, undefined, write_whole
+from rollview.views.define import Defined, defined, undefined
 from rollview.views.definition import Helper, View
-from rollview.views.relation import base_rows, query_at
-from rollview.views.results import INEXACT
+from rollview.views.relation import query_at, relation, rows_at
+from rollview.views.write import write_whole
 
 #: The helpers that were made for one view, and for its helpers: the same part of a query is stored once.
-Made = dict[str, Helper | None]
+Known = dict[str, Helper | None]
 
 
 def with_helpers(
-    catalog: Catalog, view: View, rows: Frame, vector: Mapping[str, Identity], made: Made | None = None
-) -> tuple[View, Frame, dict[str, Identity]]:
-    """The view defined over helpers for the parts of it that are worth one, which are made at the vector; its rows, and
-    the vector with the helpers. A view without helpers, or one that is recomputed in any case, is as it was."""
-    alone = view, rows, dict(vector)
-    compiled, _ = compiled_plan(view)
-    if compiled is None or view.always_full not in (None, INEXACT) or view.policy is Policy.FULL:
+    catalog: Catalog, made: Defined, vector: Mapping[str, Identity], known: Known | None = None
+) -> tuple[Defined, dict[str, Identity]]:
+    """The view defined over helpers for the parts of it that are worth one, which are created at the vector; and the
+    vector with the helpers. A view without helpers, or one that is recomputed in any case, is as it was."""
+    view, query, state = made.view, made.compiled.query, made.compiled.state
+    alone = made, dict(vector)
+    if query is None or view.always_full not in (None, INEXACT) or view.policy is Policy.FULL:
         return alone
-    made = {} if made is None else made
-    state = compiled_view(catalog, view).state
-    kinds = {} if state is None else of_a_bag(state.kinds) if state.kind == BAG else state.kinds
-    before = set(made)
+    known = {} if known is None else known
+    before = set(known)
     used: dict[str, Helper] = {}
 
     def helper(node: Node, why: Collection[str]) -> str | None:
-        known = helper_id(node)
-        if made.get(known) is None and (known not in made or SETTLES in why):
-            made[known] = _made(catalog, view, node, vector, why, kinds, made)
-        if (found := made[known]) is not None:
-            used[known] = found
+        id = helper_id(node)
+        if known.get(id) is None and (id not in known or SETTLES in why):
+            known[id] = _made(catalog, view, node, vector, why, _kinds(state), known)
+        if (found := known[id]) is not None:
+            used[id] = found
         return None if found is None else found.name
 
     try:
-        helped(compiled, helper)
+        helped(query, helper)
         if not used:
             return alone
         helpers = tuple(used.values())
-        bases = {each.name: base_of(catalog, each.name) for each in helpers}
-        reached = {each.name: catalog.identity(each.name) for each in helpers}
+        bases = {each.name: relation(catalog, each.name).base() for each in helpers}
+        at = {**vector, **{each.name: catalog.identity(each.name) for each in helpers}}
         over = replace(view, helpers=helpers, bases={**view.bases, **bases})
-        at = {**vector, **reached}
-        over, rows = defined(catalog, over, at, query_at(catalog, over, at))
+        found = defined(catalog, over, at, query_at(catalog, over, at))
     except BaseException:
-        _drop_made(catalog, made, before)
+        _drop_made(catalog, known, before)
         raise
-    if over.always_full is not None:
-        _drop_made(catalog, made, before)
+    if found.view.always_full is not None:
+        _drop_made(catalog, known, before)
         return alone
-    return over, rows, at
+    return found, at
+
+
+def _kinds(state: State | None) -> Mapping[str, str]:
+    """Types of what aggregates and windows make that are known already."""
+    if state is None:
+        return {}
+    stored = state.rows if isinstance(state, TopRows) else state
+    return of_a_bag(state.followed.kinds) if isinstance(stored, Bag) else state.followed.kinds
 
 
 def with_new_helpers(
     catalog: Catalog, view: View, vector: Mapping[str, Identity]
-) -> tuple[View, Frame, dict[str, Identity]]:
+) -> tuple[Defined, dict[str, Identity]]:
     """A view that is recomputed, with other helpers than it had: its tables have changed, or a helper is gone."""
     alone = replace(view, helpers=(), bases={table: view.bases[table] for table in view.tables})
     at = {table: vector[table] for table in alone.tables}
-    alone, rows = defined(catalog, alone, at, query_at(catalog, alone, at))
-    return with_helpers(catalog, alone, rows, at)
+    return with_helpers(catalog, defined(catalog, alone, at, query_at(catalog, alone, at)), at)
 
 
-def _drop_made(catalog: Catalog, made: Made, before: Collection[str]) -> None:
+def _drop_made(catalog: Catalog, known: Known, before: Collection[str]) -> None:
     """Drops the helpers that were made since."""
-    new = [known for known in made if known not in before]
-    drop_helpers(catalog, [found for known in new if (found := made.pop(known)) is not None])
+    new = [id for id in known if id not in before]
+    drop_helpers(catalog, [found for id in new if (found := known.pop(id)) is not None])
 
 
 def _made(
@@ -99,7 +108,7 @@ def _made(
     vector: Mapping[str, Identity],
     why: Collection[str],
     kinds: Mapping[str, str],
-    made: Made,
+    known: Known,
 ) -> Helper | None:
     """The helper for a part of the query; None if it is not worth one, or if its changes cannot be followed. ``kinds``
     are types that are known already."""
@@ -108,33 +117,38 @@ def _made(
     settles = SETTLES in why and _is_inexact(catalog, view, node, at, kinds)
     if not settles and SAVES not in why:
         return None
-    most = max((catalog.store.count(catalog.stored(t), i.version) for t, i in at.items()), default=0)
+    most = max((relation(catalog, table).count(i.version) for table, i in at.items()), default=0)
     if not settles and most < catalog.limits.helper_rows:
         return None
-    aliases = {table: f"base{i}" for i, table in enumerate(tables)}
-    sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}
-    text = print_plan(node, "spark", helper_labels(node), lambda scan: aliases[scan.table])
-    own = undefined(
-        catalog.store.companion(view.name, f"{HELPER_PREFIX}{uuid.uuid4().hex[:8]}_"), text, view.policy, sources,
-        {table: view.bases[table] for table in tables}, view.settings, owner=view.title,
-    )  # fmt: skip
-    own, rows = defined(catalog, own, at, query_at(catalog, own, at))
-    state = compiled_view(catalog, own).state
-    if state is None or own.always_full not in (None, INEXACT) or not (settles or _follows(state)):
+    own = _alone(catalog, view, node, tables)
+    made = defined(catalog, own, at, query_at(catalog, own, at))
+    state, reason = made.compiled.state, made.view.always_full
+    if state is None or reason not in (None, INEXACT) or not (settles or _follows(state)):
         return None
     if not settles and _too_many_values(catalog, own, node, at, most):
         return None
-    before = set(made)
-    own, rows, at = with_helpers(catalog, own, rows, at, made)
-    if own.always_full is not None:
+    before = set(known)
+    made, at = with_helpers(catalog, made, at, known)
+    if made.view.always_full is not None:
         return None
-    commit = write_whole(catalog, own, rows, at, 1, None)
+    commit = write_whole(catalog, made.view, made.rows, at, 1, None)
     helper = Helper(helper_id(node), own.name, tuple(tables))
     if commit is not None and (settles or (commit.rows or 0) * catalog.limits.helper_rows_per_group <= most):
+        catalog.remember(made.view, made.compiled)
         return helper
     drop_helpers(catalog, [helper])
-    _drop_made(catalog, made, before)
+    _drop_made(catalog, known, before)
     return None
+
+
+def _alone(catalog: Catalog, view: View, node: Node, tables: Sequence[str]) -> View:
+    """A part of a view's query as a view of its own."""
+    aliases = {table: f"base{i}" for i, table in enumerate(tables)}
+    sources: dict[Name, str] = {(alias,): table for table, alias in aliases.items()}
+    text = print_plan(node, "spark", helper_labels(node), lambda scan: aliases[scan.table])
+    name = catalog.store.companion(view.name, f"{HELPER_PREFIX}{uuid.uuid4().hex[:8]}_")
+    bases = {table: view.bases[table] for table in tables}
+    return undefined(name, Query(text), view.policy, sources, bases, view.settings, owner=view.title)
 
 
 def _is_inexact(catalog: Catalog, view: View, node: Node, at: Mapping[str, Identity], kinds: Mapping[str, str]) -> bool:
@@ -145,13 +159,13 @@ def _is_inexact(catalog: Catalog, view: View, node: Node, at: Mapping[str, Ident
     items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
     if {item.column.name for item in items} <= kinds.keys() or not makes_inexact(node, {}):
         return makes_inexact(node, kinds)
-    frames = {table: base_rows(catalog, view.bases[table], identity.version) for table, identity in at.items()}
+    frames = {table: rows_at(catalog, view.bases[table], identity.version) for table, identity in at.items()}
 
     def types(plan: Node) -> Sequence[str]:
         frame = catalog.engine.select(plan, frames, helper_labels(plan))
         return [kind for _, kind in catalog.engine.columns(frame)]
 
-    return makes_inexact(node, made_types(node, types))
+    return makes_inexact(node, made_types(node, FoundTypes(types)))
 
 
 def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, Identity], most: int) -> bool:
@@ -161,8 +175,8 @@ def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, I
     columns = (Column(f"n{i}", f"n{i}") for i, _ in enumerate(node.keys))
     values = (exp.ApproxDistinct(this=item.value.copy()) for item in node.keys)
     counts = Aggregate(node.input, (), tuple(map(Computed, columns, values)))
-    frames = {table: base_rows(catalog, own.bases[table], identity.version) for table, identity in at.items()}
-    with catalog.engine.errors(own.query):
+    frames = {table: rows_at(catalog, own.bases[table], identity.version) for table, identity in at.items()}
+    with catalog.engine.errors(own.query.text):
         kept = catalog.engine.keep(catalog.engine.select(counts, frames))
     found = kept.local
     catalog.engine.forget([kept])
@@ -174,9 +188,9 @@ def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, I
 
 def _follows(state: State) -> bool:
     """Whether a helper follows rows that come without a look at its tables."""
-    if state.kind == GROUPS:
+    if isinstance(state, Groups):
         return all(partial.combine != RECOMPUTE for partial in state.partials)
-    return state.first is not None
+    return isinstance(state, TopRows)
 
 
 def without_lost(catalog: Catalog, view: View) -> View:

@@ -9,69 +9,56 @@ from datetime import datetime
 from typing import Any
 
 from rollview.errors import RollviewError, UserError
+from rollview.strategy.choose import DONE
+from rollview.strategy.reasons import REASONS
 from rollview.views.definition import Vector
 
-NO_OP, FULL = "no_op", "full"
 
-#: The reason of a view with floating-point aggregates that no helper can store.
-INEXACT = "inexact_rows"
+@dataclass(frozen=True)
+class Ran:
+    """A step of a refresh as it was run: its rows, None if they were not counted; what was done to its plan when the
+    sizes were known; and the relations that it read. ``skipped`` says that it could have no rows."""
 
-#: What a refresh does.
-STRATEGIES = {
-    NO_OP: "nothing has changed since the last refresh",
-    "append": "new rows were appended",
-    "row_delta": "the rows that differ were merged",
-    "aggregate_merge": "changes were added to the touched groups",
-    "group_recompute": "the touched groups were computed again",
-    "partition_recompute": "the touched window partitions were computed again",
-    FULL: "the whole query was computed",
-}
+    step: str
+    what: str
+    rows: int | None
+    passes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    skipped: bool = False
 
-#: Why a refresh recomputed the whole view: a code for programs, a sentence for people.
-REASONS = {
-    "created": "the view is new",
-    "replaced": "the view's definition was replaced",
-    "requested": "REFRESH … FULL was asked for",
-    "policy": "the view's policy is FULL",
-    "operator_not_incremental": "the query has an operator for which there is no delta rule",
-    "not_comparable": "values of a type that has no equality, MAP or VARIANT, would have to be compared",
-    "not_stored": "to follow changes, values of a type would have to be stored that the view's store does not hold",
-    INEXACT: "floating-point sums differ in their last digits when computed again, and a helper cannot store these",
-    "history_gone": "a version or the changes of a base table are no longer there",
-    "too_much_changed": "so much of the base tables has changed that to compute the view anew costs less",
-    "too_many_rows_differ": "the changed rows join so many other rows that recomputing is cheaper",
-    "key_changed": "the declared key of a base table has changed",
-    "layout_changed": "this version of rollview stores the view in another way",
-    "time_dependent": "the query uses the current time, user or another thing of the moment",
-    "not_compiled": "the query has a part that the compiler cannot make a plan of",
-    "table_replaced": "a base table was dropped and made again",
-    "not_versioned": "a base table has no versions, so nothing tells what has changed in it",
-    "damaged": "stored rows of the view were missing or could not be read",
-}
+    def __str__(self) -> str:
+        counted = "no rows, not computed" if self.skipped else "" if self.rows is None else f"{self.rows:,} rows"
+        return f"{self.step}: {'; '.join(part for part in (self.what, counted, *self.passes) if part)}"
 
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """What a refresh did. ``stale`` names the views upstream, at any level, that were not known to show the newest base
-    tables: then the view does not either, although it shows what they show. ``stuck`` says of some of these why no
-    refresh can bring them there: a table is gone, or cannot be read."""
+    """What a refresh did. ``rows_changed`` counts the changed rows of the tables that the view uses, ``rows_read`` all
+    rows that were read, ``jobs`` Spark's jobs; what the engine cannot know is None. ``ran`` are the steps. ``stale``
+    names the views upstream, at any level, that were not known to show the newest base tables: then the view does not
+    either, although it shows what they show. ``stuck`` says of some of these why no refresh can bring them there: a
+    table is gone, or cannot be read."""
 
     view: str
     strategy: str
     reason: str | None
     from_vector: Vector
     to_vector: Vector
-    rows_read: int
-    rows_written: int
-    seconds: float
+    rows_changed: int = 0
+    rows_read: int | None = 0
+    rows_written: int = 0
+    jobs: int | None = 0
+    bytes_written: int | None = 0
+    seconds: float = 0.0
     stale: tuple[str, ...] = ()
     part: str = ""
     stuck: Mapping[str, str] = field(default_factory=dict)
+    ran: tuple[Ran, ...] = ()
 
     @property
     def explanation(self) -> str:
         """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
-        told = REASONS[self.reason] if self.reason else STRATEGIES[self.strategy]
+        told = REASONS[self.reason] if self.reason else DONE[self.strategy]
         if self.part:
             told = f"{told}: {self.part}"
         return f"{told}; {are_behind(self.stale, self.stuck)}" if self.stale else told
@@ -142,8 +129,20 @@ class Outcome:
         return self.refreshed().to_vector
 
     @property
-    def rows_read(self) -> int:
+    def rows_changed(self) -> int:
+        return self.refreshed().rows_changed
+
+    @property
+    def rows_read(self) -> int | None:
         return self.refreshed().rows_read
+
+    @property
+    def jobs(self) -> int | None:
+        return self.refreshed().jobs
+
+    @property
+    def bytes_written(self) -> int | None:
+        return self.refreshed().bytes_written
 
     @property
     def rows_written(self) -> int:

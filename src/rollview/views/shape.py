@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from rollview.errors import ColumnNotFound, SchemaChanged, SqlError
 from rollview.views.catalog import Catalog
-from rollview.views.define import base_of
 from rollview.views.definition import View
+from rollview.views.relation import relation
 
 
 def over_tables_now(catalog: Catalog, view: View) -> View:
     """The view over tables that were made anew: of the columns that it knew those that are there, and the keys."""
     bases = {}
     for table, base in view.bases.items():
-        now = base_of(catalog, table)
+        now = relation(catalog, table).base()
         kinds = {name.casefold(): kind for name, kind in now.columns}
         there = tuple((name, kinds[name.casefold()]) for name, _ in base.columns if name.casefold() in kinds)
         bases[table] = replace(now, columns=there)

@@ -26,7 +26,7 @@ from rollview.errors import named_error
 from rollview.plan.reserved import STATE
 from rollview.views.catalog import Catalog
 from rollview.views.define import with_choices_made
-from rollview.views.relation import query_at, rows_of
+from rollview.views.relation import query_at, relation
 from rollview.views.results import Verification
 
 _SAMPLE = 5
@@ -38,8 +38,8 @@ def verify_view(catalog: Catalog, name: str) -> Verification:
     view = catalog.get(name)
     engine = catalog.engine
     vector = catalog.reflected(view).vector
-    with engine.settings(view.settings), engine.errors(view.query):
-        stored = rows_of(catalog, name)
+    with engine.settings(view.settings), engine.errors(view.query.text):
+        stored = relation(catalog, name).rows()
         fresh = query_at(catalog, view, vector)
         found = compare(catalog, name, fresh, stored)
         if not found.ok and (made := with_choices_made(catalog, view, vector)) is not None:

@@ -7,6 +7,7 @@ A rule writes the plain, right plan; a pass makes it cheap. Each is its own file
 | ``restrict_partners.py`` | a delta's join partners, reduced to the delta's keys |
 | ``push_restrictions.py`` | restrictions towards the scans |
 | ``small_first.py`` | joins begin with their small input |
+| ``running.py`` | the passes at run time, in order |
 | ``drop_empty.py`` | at run time: terms over empty steps |
 | ``small_sides.py`` | at run time: which side of a join to broadcast |
 | ``literal_keys.py`` | at run time: few keys as literals |

@@ -1,0 +1,70 @@
+"""The passes that are applied when a step is run, since they need to know rows that were computed before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rollview.delta.passes.drop_empty import drop_empty
+from rollview.delta.passes.literal_keys import literal_keys
+from rollview.delta.passes.small_sides import small_sides
+from rollview.limits import Limits
+from rollview.plan.nodes import Node, Scan
+
+
+class Known(Protocol):
+    """What is known of relations when a step is run. ``broadcasts_results`` says whether results of joins may be
+    broadcast, too."""
+
+    limits: Limits
+    broadcasts_results: bool
+
+    def is_empty(self, scan: Scan) -> bool: ...
+
+    def is_small(self, scan: Scan) -> bool:
+        """Whether a relation can be broadcast."""
+
+    def values(self, scan: Scan, column: str) -> Sequence[object] | None:
+        """The different values of a column, if the relation's rows are in this process."""
+
+    def bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column, if they are known without a query."""
+
+
+@dataclass(frozen=True)
+class RunningPass:
+    """``apply`` gives the plan after the pass, or None if it can have no rows; ``done`` says what was done to it."""
+
+    name: str
+    done: str
+    apply: Callable[[Node, Known], Node | None]
+
+
+RUNNING: tuple[RunningPass, ...] = (
+    RunningPass("drop_empty", "terms over empty steps dropped", lambda plan, known: drop_empty(plan, known.is_empty)),
+    RunningPass(
+        "small_sides",
+        "small sides of joins broadcast",
+        lambda plan, known: small_sides(plan, known.is_small, results=known.broadcasts_results),
+    ),
+    RunningPass(
+        "literal_keys",
+        "keys listed as literals",
+        lambda plan, known: literal_keys(plan, known.values, known.bounds, known.limits),
+    ),
+)
+
+
+def fitted(plan: Node, known: Known, passes: Sequence[RunningPass] = RUNNING) -> tuple[Node | None, tuple[str, ...]]:
+    """A plan after the passes, None if it can have no rows; and what they did."""
+    done: list[str] = []
+    left: Node | None = plan
+    for each in passes:
+        if left is None:
+            break
+        found = each.apply(left, known)
+        if found is not left and found != left:
+            done.append(each.done)
+        left = found
+    return left, tuple(done)

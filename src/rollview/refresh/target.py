@@ -1,0 +1,59 @@
+"""Where a refresh goes: the view as it is, what it shows, and the vector that it is to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rollview.store.protocol import Identity
+from rollview.views.catalog import Catalog, Reflected
+from rollview.views.definition import View
+from rollview.views.helpers import without_lost
+from rollview.views.relation import newest
+from rollview.views.results import RefreshResult
+
+
+@dataclass(frozen=True)
+class Target:
+    """``before`` is what the view shows, ``vector`` what it is to show, with its helpers; ``helped`` are the refreshes
+    that brought these there. ``lost`` says that stored rows of the view are missing."""
+
+    view: View
+    before: Reflected
+    vector: Mapping[str, Identity]
+    helped: tuple[RefreshResult, ...]
+    lost: bool
+
+    @property
+    def is_reached(self) -> bool:
+        return self.before.vector == self.vector and not self.lost
+
+
+def target_of(
+    catalog: Catalog,
+    name: str,
+    fixed: Mapping[str, Identity],
+    refresh_helper: Callable[[str, Mapping[str, Identity]], RefreshResult],
+) -> Target | None:
+    """The target of a refresh that starts now; ``fixed`` are versions that it is to go to. The helpers are brought
+    there first; None if another session has already moved one past it. A view does not go back: a fixed version that
+    is older than the one shown gives way to it."""
+    view = without_lost(catalog, catalog.get(name))
+    before = catalog.reflected(view)
+    vector = newest(catalog, view, fixed)
+    for table, shown in before.vector.items():
+        if table in vector and vector[table].table_id == shown.table_id and _is_later(shown, vector[table]):
+            vector[table] = shown
+    helped = tuple(refresh_helper(helper.name, vector) for helper in view.helpers)
+    for helper in view.helpers:  # some of them read others
+        reached = catalog.identity(helper.name)
+        shows = catalog.reflected(catalog.get(helper.name)).vector
+        if any(shows[table] != vector[table] for table in helper.tables) or catalog.identity(helper.name) != reached:
+            return None
+        vector[helper.name] = reached
+    lost = catalog.store.damage(catalog.state(name)) is not None
+    return Target(view, before, vector, helped, lost)
+
+
+def _is_later(one: Identity, other: Identity) -> bool:
+    return one.version is not None and other.version is not None and one.version > other.version

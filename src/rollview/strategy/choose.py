@@ -1,0 +1,87 @@
+"""The cheapest strategy that applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rollview.delta.passes import PASSES, Pass
+from rollview.limits import Limits
+from rollview.parse.views import Policy
+from rollview.stack import deep
+from rollview.strategy.aggregate_merge import AggregateMerge
+from rollview.strategy.append import Append
+from rollview.strategy.full import Full
+from rollview.strategy.group_recompute import GroupRecompute
+from rollview.strategy.no_op import NoOp, unchanged
+from rollview.strategy.partition_recompute import PartitionRecompute
+from rollview.strategy.plan import RefreshPlan, Refusal
+from rollview.strategy.row_delta import RowDelta
+from rollview.strategy.strategy import Choice, Situation, Strategy
+
+#: All strategies, in the order of what a changed row costs.
+STRATEGIES: tuple[Strategy, ...] = (
+    NoOp(),
+    Append(),
+    RowDelta(),
+    AggregateMerge(),
+    GroupRecompute(),
+    PartitionRecompute(),
+    Full(),
+)
+
+#: What a refresh by each strategy did, as a sentence.
+DONE = {strategy.name: strategy.done for strategy in STRATEGIES}
+
+
+def strategy_named(name: str) -> Strategy:
+    return next(strategy for strategy in STRATEGIES if strategy.name == name)
+
+
+@dataclass
+class Plans:
+    """The plans that were made for one state so far: each is derived once for the same change."""
+
+    _made: dict[tuple[object, ...], RefreshPlan | Refusal] = field(default_factory=dict)
+
+    def plan(self, situation: Situation, passes: Sequence[Pass] = PASSES) -> RefreshPlan | Refusal:
+        """The plan of the first strategy that applies; why the view cannot be recomputed, if that is what is left."""
+        change = situation.change
+        asked = (change.tables, change.growing, situation.reason, situation.policy, tuple(passes))
+        if asked not in self._made:
+            self._made[asked] = first_that_applies(situation, passes)
+        return self._made[asked]
+
+
+@deep
+def first_that_applies(situation: Situation, passes: Sequence[Pass] = PASSES) -> RefreshPlan | Refusal:
+    """The plan of the first strategy that applies."""
+    found: RefreshPlan | Refusal | None = None
+    for strategy in STRATEGIES:
+        found = strategy.plan(situation, passes)
+        if not isinstance(found, Refusal):
+            return unchanged() if found is None else found
+    assert isinstance(found, Refusal)
+    return found
+
+
+def most_rows(plan: RefreshPlan, policy: Policy, limits: Limits, whole: Callable[[], int]) -> Callable[[], int] | None:
+    """Tells the most changed rows for which a plan costs less than recomputing, which reads and writes ``whole`` rows.
+    None if the policy is not to compare."""
+    if policy is not Policy.AUTO:
+        return None
+    cost = strategy_named(plan.strategy).row_cost(limits)
+    return lambda: max(limits.always_followed, whole() // cost)
+
+
+def choices(situation: Situation) -> list[Choice]:
+    """Every strategy, with the changes that it is for, or why it does not apply to the view."""
+    found = []
+    for strategy in STRATEGIES:
+        if isinstance(strategy, NoOp | Full):
+            found.append(strategy.choice(situation, situation.state))
+        elif situation.reason is not None or situation.state is None:
+            found.append(strategy.refuses(Full().choice(situation, None).why))
+        else:
+            found.append(strategy.choice(situation, situation.state))
+    return found

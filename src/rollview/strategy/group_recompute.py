@@ -1,0 +1,35 @@
+"""The affected groups are recomputed from the base tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rollview.delta.passes import Pass
+from rollview.state.groups import Groups
+from rollview.state.state import State
+from rollview.strategy.aggregate_merge import NO_GROUPS, AggregateMerge
+from rollview.strategy.plan import RefreshPlan, incremental
+from rollview.strategy.propagate import Change, touched_groups
+from rollview.strategy.strategy import Choice, Situation, Strategy
+
+
+class GroupRecompute(Strategy):
+    name = "group_recompute"
+    done = "the affected groups were recomputed"
+
+    def refusal(self, state: State, change: Change) -> str | None:
+        if not isinstance(state, Groups):
+            return NO_GROUPS
+        return "every aggregate can be added to" if AggregateMerge().refusal(state, change) is None else None
+
+    def derived(self, state: State, change: Change, passes: Sequence[Pass]) -> RefreshPlan | None:
+        assert isinstance(state, Groups)
+        delta = touched_groups(state, change)
+        return None if delta is None else incremental(self.name, delta, state.take(delta), passes)
+
+    def choice(self, situation: Situation, state: State) -> Choice:
+        why = self.refusal(state, situation.after(situation.tables))
+        if why is not None:
+            return self.refuses(why)
+        merges = AggregateMerge().choice(situation, state).applies
+        return self.applies("for any other change" if merges else "for any change")

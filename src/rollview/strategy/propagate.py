@@ -1,0 +1,149 @@
+"""Changes of base tables → the change of a view, in the form that its state takes.
+
+Δ(base tables) → Δ(plan), operator by operator → ViewDelta
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rollview.delta.analysis.inexact import touched_rows
+from rollview.delta.derivation import Deriving
+from rollview.delta.partials import COUNT, ROWS
+from rollview.delta.rewrites import prepared
+from rollview.delta.rules.aggregate import touched_groups as touched_keys
+from rollview.delta.rules.semi_anti import turning
+from rollview.delta.rules.top_rows import first_delta
+from rollview.delta.weights import consolidated, one_by_one
+from rollview.plan.expressions import conjunction, ref
+from rollview.plan.nodes import (
+    ANTI,
+    CROSS,
+    INNER,
+    LEFT,
+    MARK,
+    SEMI,
+    SINGLE,
+    Aggregate,
+    Computed,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    MultiJoin,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+    exactly,
+)
+from rollview.plan.reserved import WEIGHT
+from rollview.state.groups import Groups
+from rollview.state.keyed import Keyed
+from rollview.state.state import Followed, State
+from rollview.state.top_rows import TopRows
+from rollview.state.view_delta import GroupSums, SignedRows, TouchedGroups
+
+
+@dataclass(frozen=True)
+class Change:
+    """Which relations changed; ``growing`` of them only got new rows. ``rows`` is the number of changed rows."""
+
+    tables: frozenset[str]
+    growing: frozenset[str] = frozenset()
+    rows: int = 0
+
+
+def derivation(followed: Followed, change: Change) -> Deriving:
+    """A derivation over the plan that a state follows."""
+    return Deriving(change.tables, followed.added, followed.kinds, followed.partitions)
+
+
+def row_changes(state: State, change: Change) -> SignedRows | None:
+    """The change of a view's rows; None if they cannot have changed."""
+    deriving, root = derivation(state.followed, change), state.followed.plan
+    inexact = isinstance(state, Keyed) and state.is_inexact
+    if isinstance(state, TopRows):
+        first = replace(state.first, input=prepared(state.first.input, deriving))
+        delta = first_delta(first, state.stored, deriving)
+    else:
+        root = prepared(root, deriving)
+        delta = touched_rows(root, deriving) if inexact else deriving.delta(root)
+    if delta is None:
+        return None
+    growing = change.tables <= change.growing and only_grows(root, deriving)
+    if growing and _takes_back(root, deriving):
+        delta = consolidated(delta)
+    return SignedRows(tuple(deriving.steps), delta, grows=growing, settled=inexact)
+
+
+def group_sums(state: Groups, change: Change) -> GroupSums | None:
+    """What to add to the stored groups; None if there is nothing.
+
+    Rows are summed one by one, n of them for a weight of n: a product with the weight could lose digits.
+    """
+    deriving = derivation(state.followed, change)
+    root = prepared(state.root, deriving, below=True)
+    assert isinstance(root, Aggregate)
+    below = deriving.delta(root.input)
+    if below is None:
+        return None
+    unit = one_by_one(exactly(below, (*root.input.columns, WEIGHT)))
+    values = []
+    for partial in (*state.partials, ROWS):
+        assert partial.change is not None
+        values.append(Computed(partial.column, partial.change))
+    total: Node = Aggregate(unit, root.keys, tuple(values))
+    if not root.keys:  # nothing to add is not a row of NULLs
+        total = Filter(total, exp.Not(this=exp.Is(this=ref(COUNT.name), expression=exp.null())))
+    return GroupSums(tuple(deriving.steps), total)
+
+
+def touched_groups(state: Groups, change: Change) -> TouchedGroups | None:
+    """The affected groups as they are now; None if there are none."""
+    deriving = derivation(state.followed, change)
+    root = prepared(state.root, deriving, below=True)
+    assert isinstance(root, Aggregate)
+    keys = touched_keys(root, deriving)
+    if keys is None:
+        return None
+    values = tuple(Computed(p.column, p.value) for p in state.partials)
+    rows = Computed(COUNT, exp.Count(this=exp.Star()))
+    now: Node = Aggregate(keys.restrict(deriving.new(root.input)), root.keys, (*values, rows))
+    if not root.keys:
+        return TouchedGroups(tuple(deriving.steps), now)
+    pairs = [(item.column, name) for item, (_, name) in zip(root.keys, keys.pairs, strict=True)]
+    tests = [exp.NullSafeEQ(this=ref(column.name), expression=ref(name)) for column, name in pairs]
+    both = Join(LEFT, keys.plan, now, conjunction(tests))
+    touched = [Computed(column, ref(name)) for column, name in pairs]
+    kept = [Computed(c, ref(c.name)) for c in now.columns if c.name not in {column.name for column, _ in pairs}]
+    return TouchedGroups(tuple(deriving.steps), Project(both, (*touched, *kept)))
+
+
+def grows(plan: Node, change: Change) -> bool:
+    """Whether a change can only mean more rows of a plan."""
+    return change.tables <= change.growing and only_grows(plan, Deriving(change.tables))
+
+
+def only_grows(plan: Node, deriving: Deriving) -> bool:
+    """Whether more rows in the changed tables can only mean more rows in the result."""
+    growing: dict[Node, bool] = {}
+    for node in plan.walk():
+        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
+            simple = not deriving.touches(node.right)
+        elif isinstance(node, Join):
+            simple = node.kind in (INNER, CROSS, SEMI)
+        else:
+            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
+            simple = plain or type(node) is UnionAll
+        growing[node] = not deriving.touches(node) or (simple and all(growing[child] for child in node.inputs))
+    return growing[plan]
+
+
+def _takes_back(plan: Node, deriving: Deriving) -> bool:
+    """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
+    has the rows that a changed one meets after, and before."""
+    semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)
+    return any(deriving.touches(node.right) and turning(node) is None for node in semi)

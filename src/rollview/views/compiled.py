@@ -1,0 +1,149 @@
+"""A view's definition → its plan and its state. A definition is compiled once, when it is first asked for.
+
+What the compiler does not support costs speed, not the view: it is recomputed. A failure of the compiler does so, too,
+with the reason ``compiler_bug``; it is logged and kept with its traceback. If the environment variable
+``ROLLVIEW_STRICT`` is set, as in the tests, it is raised.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeVar
+
+from rollview.delta.derivation import NotMaintained
+from rollview.errors import NotDeterministic
+from rollview.frontend.query import CompiledView, Query
+from rollview.frontend.sql import BaseTable, Tables, Unbuildable
+from rollview.parse.names import Name
+from rollview.parse.tree import OTHER_SPELLINGS
+from rollview.state.helpers import helped, helper_id
+from rollview.state.make import state_of
+from rollview.state.state import State
+from rollview.state.types import NotRecorded, RecordedTypes
+from rollview.strategy.choose import Plans
+from rollview.views.definition import View
+
+STRICT = "ROLLVIEW_STRICT"
+
+#: The reason of a view on which the compiler failed.
+BUG = "compiler_bug"
+
+logger = logging.getLogger("rollview")
+
+T = TypeVar("T")
+
+
+class CompilerBug(UserWarning):
+    """The compiler failed on a query. The view is recomputed at every refresh."""
+
+
+class Failed(Exception):
+    """A failure of the compiler. ``trace`` is its traceback."""
+
+    def __init__(self, trace: str) -> None:
+        super().__init__(trace.strip().splitlines()[-1])
+        self.trace = trace
+
+
+def guarded(make: Callable[[], T]) -> T:
+    """What a part of the compiler makes. Raises what it means to raise, and Failed for any other exception."""
+    try:
+        return make()
+    except (NotDeterministic, Unbuildable, NotMaintained, NotRecorded, Failed, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if os.environ.get(STRICT):
+            raise
+        raise Failed("".join(traceback.format_exception(error))) from error
+
+
+def report(title: str, trace: str) -> None:
+    """Says once that the compiler failed on a view."""
+    last = trace.strip().splitlines()[-1]
+    logger.error("the compiler failed on %s; it is recomputed at every refresh\n%s", title, trace)
+    warnings.warn(
+        f"rollview's compiler failed on the query of {title}: {last}. The view is recomputed at every refresh. This "
+        "is a bug of rollview; explain shows the traceback.",
+        CompilerBug,
+        stacklevel=2,
+    )
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A view's plan and state. Without them, or if there is a ``reason``, the view is always recomputed; ``part`` is
+    the part of the query that cannot be planned, ``trace`` the traceback of a failure of the compiler. ``plans`` are
+    those of refreshes: each is derived once."""
+
+    query: CompiledView | None
+    state: State | None = None
+    reason: str | None = None
+    part: Unbuildable | None = None
+    trace: str | None = None
+    plans: Plans = field(default_factory=Plans, compare=False)
+
+    @property
+    def because(self) -> str | None:
+        """What the reason is about."""
+        return self.trace or (self.part.what if self.part is not None else None)
+
+    def with_state(self, state: State | None) -> Compiled:
+        return replace(self, state=state, plans=Plans())
+
+
+def compiled_query(view: View) -> Compiled:
+    """The view's plan over its base tables as they were; without one, the reason."""
+    if any(view.settings.get(name) == "true" for name in OTHER_SPELLINGS):
+        return Compiled(None, reason="not_compiled")
+    bases = tuple((table, view.bases[table]) for table in view.tables)
+    found = _planned(view.query, tuple(view.sources.items()), bases)
+    if found.query is None or not view.helpers:
+        return found
+    query, helpers = found.query, {helper.id: helper.name for helper in view.helpers}
+    try:
+        over = guarded(lambda: helped(query, lambda node, _: helpers.get(helper_id(node))))
+    except Failed as error:
+        return Compiled(None, reason=BUG, trace=error.trace)
+    return Compiled(over, reason=over.reason)
+
+
+@lru_cache(maxsize=64)
+def _planned(query: Query, sources: tuple[tuple[Name, str], ...], bases: tuple[tuple[str, BaseTable], ...]) -> Compiled:
+    """A query compiled over tables that look like this."""
+    try:
+        found = guarded(lambda: query.plan(_finder(dict(sources), dict(bases))))
+    except Unbuildable as error:
+        return Compiled(None, reason="not_compiled", part=error)
+    except Failed as error:
+        return Compiled(None, reason=BUG, trace=error.trace)
+    return Compiled(found, reason=found.reason)
+
+
+def compiled_definition(view: View, dialect: str) -> Compiled:
+    """The view's plan, and its state with the types that were recorded when it was created."""
+    found = compiled_query(view)
+    if found.query is None or not view.layout.types:
+        return found
+    names = [column.name for column in view.columns]
+    query = found.query
+    try:
+        state = guarded(lambda: state_of(query, RecordedTypes(view.layout.made), names, dialect))
+    except (NotRecorded, Failed):  # another layout than the view's: the view is recomputed
+        return found
+    return found.with_state(state)
+
+
+def _finder(sources: Mapping[Name, str], bases: Mapping[str, BaseTable]) -> Tables:
+    """What the names of tables in a query mean."""
+
+    def table(name: Name) -> BaseTable | None:
+        known = sources.get(tuple(part.lower() for part in name)) or sources.get(name)
+        return None if known is None else bases[known]
+
+    return table
