@@ -55,6 +55,7 @@ from rollview.parse.views import (
 )
 from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
+from rollview.refresh.explanation import Explanation
 from rollview.refresh.refresh import refresh_view
 from rollview.store.delta import DeltaStore
 from rollview.store.embedded import EmbeddedStore
@@ -342,7 +343,7 @@ class Rollview:
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
-        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name)]])
+        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name).text(verbose=statement.verbose)]])
 
     def create(
         self,
@@ -419,8 +420,13 @@ class Rollview:
         an ``error``, and is not ``ok``."""
         return verify_all(self.catalog, None if names is None else self.existing(names))
 
-    def explain(self, name: str) -> str:
-        """What a view is, what it reads, and what its next refresh would do."""
+    def explain(self, name: str, *, verbose: bool = False) -> str:
+        """What a view is, what it reads and stores, and what its next refresh would do, as text. With ``verbose``, its
+        plan, the compiled SQL, and the plans of a refresh's steps, too."""
+        return self.explanation(name).text(verbose=verbose)
+
+    def explanation(self, name: str) -> Explanation:
+        """The same as an object."""
         return explain_view(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:

@@ -64,7 +64,7 @@ def golden_text(rv: Rollview, name: str) -> str:
     view = rv.catalog.get(name)
     compiled = rv.catalog.compiled(view)
     layout = view.layout
-    parts = {"explain": re.sub(r"since \d{4}-.* UTC", "since <time>", rv.explain(name)).splitlines()}
+    parts = {"explain": re.sub(r"since \d{4}-.* UTC", "since <time>", rv.explain(name, verbose=True)).splitlines()}
     parts["stored"] = [f"{layout.kind}: {', '.join(layout.columns)}", f"on {', '.join(layout.on)}", layout.show]
     parts["reason"] = [f"{view.always_full}, helpers: {[(each.id, each.tables) for each in view.helpers]}"]
     if compiled.query is not None:

@@ -233,7 +233,7 @@ def _freshness(view: ViewStatus) -> str:
         return "fresh"
     if view.unversioned and not view.behind:
         return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
-    parts = [f"{table} gone or made anew" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
+    parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
     return "stale: " + "; ".join(
         [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
     )
@@ -244,16 +244,17 @@ def explain(
     view: Annotated[str, typer.Argument(help="A view.")],
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Plans and SQL, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a view is, what it reads, and what its next refresh would do."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
-        text = _open(screen, warehouse, store).explain(view)
+        found = _open(screen, warehouse, store).explanation(view)
         if as_json:
-            screen.emit({"view": view, "plan": text})
+            screen.emit(found.to_json())
         else:
-            screen.out.print(text, markup=False, highlight=False)
+            screen.out.print(found.text(verbose=verbose), markup=False, highlight=False)
 
 
 @app.command()

@@ -8,6 +8,7 @@
 | ``tables.py`` | statements that create and change tables |
 | ``views.py`` | statements about materialized views |
 | ``references.py`` | the tables that a query names, and where |
+| ``reads.py`` | the tables that a statement reads |
 | ``parameters.py`` | values in place of ``:name`` and ``?`` |
 | ``stored_names.py`` | the names of the tables that store views |
 | ``mistakes.py`` | sqlglot's syntax errors in our words |

@@ -62,6 +62,7 @@ class DescribeView:
 @dataclass(frozen=True)
 class ExplainView:
     name: Name
+    verbose: bool = False
 
 
 ViewStatement = CreateView | RefreshView | DropView | ShowViews | DescribeView | ExplainView
@@ -85,7 +86,7 @@ def parse_view_statement(sql: str) -> ViewStatement | None:
     elif cursor.take("DESCRIBE", "MATERIALIZED", "VIEW") or cursor.take("DESC", "MATERIALIZED", "VIEW"):
         statement = DescribeView(cursor.name("the view's name"))
     elif cursor.take("EXPLAIN", "MATERIALIZED", "VIEW"):
-        statement = ExplainView(cursor.name("the view's name"))
+        statement = ExplainView(cursor.name("the view's name"), verbose=cursor.take("VERBOSE"))
     else:
         return None
     cursor.finish()

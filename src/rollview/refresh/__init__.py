@@ -9,5 +9,6 @@
 | ``recompute.py`` | the whole query, run |
 | ``repair.py`` | a damaged view, stored again |
 | ``batch.py`` | several views to one vector |
-| ``explain.py`` | a view and its next refresh, as text |
+| ``explain.py`` | what a view is and what its next refresh would do |
+| ``explanation.py`` | this as an object, as JSON and as text |
 """

@@ -136,7 +136,9 @@ def _by_levels(
     def one(name: str) -> tuple[Outcome, Identity | None]:
         try:
             result = refresh_view(catalog, name, full=full, fixed=vector, changes=changes, freshness=freshness)
-            return Outcome(name, result), catalog.identity(name)
+            fixed = {table: identity.version for table, identity in vector.items() if not catalog.has(table)}
+            apart = {t: fixed[t] for t, version in result.to_vector.items() if fixed.get(t, version) != version}
+            return Outcome(name, result, apart=apart), catalog.identity(name)
         except Exception as error:
             return _failed(name, error), None
 

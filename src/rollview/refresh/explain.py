@@ -1,15 +1,20 @@
-"""What a view is and what its next refresh would do, as text."""
+"""What a view is and what its next refresh would do, found by the rules of a refresh."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rollview.codegen.printer import print_plan
-from rollview.errors import SchemaChanged
-from rollview.frontend.query import TIME_DEPENDENT
+from rollview.engine.protocol import relation_name
+from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
 from rollview.parse.views import Policy
-from rollview.refresh.reasons import why_full
-from rollview.strategy.choose import choices
+from rollview.plan.nodes import Node, Scan
+from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
+from rollview.refresh.reasons import varies, why_full
+from rollview.refresh.refresh import used_columns
+from rollview.store.protocol import Identity
+from rollview.strategy.choose import choices, most_rows
+from rollview.strategy.full import FULL
 from rollview.strategy.no_op import NO_OP
 from rollview.strategy.plan import RefreshPlan
 from rollview.strategy.propagate import Change
@@ -17,110 +22,47 @@ from rollview.strategy.reasons import REASONS
 from rollview.strategy.show import show_with_view
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
+from rollview.views.changes import ChangeSet
 from rollview.views.definition import View
-from rollview.views.relation import newest
-from rollview.views.results import are_behind
+from rollview.views.relation import newest, relation, size
+from rollview.views.results import ViewStatus, are_behind
 from rollview.views.status import status
 
 
-def explain_view(catalog: Catalog, name: str) -> str:
+def explain_view(catalog: Catalog, name: str) -> Explanation:
+    """The explanation of a view. It reads changed rows only if that takes no query."""
     view = catalog.get(name)
     now = status(catalog, view)
-    lines = [f"materialized view {view.name}"]
-    if view.comment:
-        lines.append(f"  comment   {view.comment}")
-    lines += [f"  policy    {view.policy.value}", "  columns"]
-    width = max(len(column.name) for column in view.columns)
-    lines += [f"    {column.name:<{width}}  {column.type}" for column in view.columns]
-    lines.append("  reads")
-    if now.damage is not None:
-        lines.append(f"    damaged: {now.damage}")
-    for table, version in sorted(now.vector.items()):
-        if version is None:
-            lines.append(f"    {table}, which has no versions: nothing tells whether it has changed")
-            continue
-        behind = now.behind.get(table, 0)
-        if now.damage is not None:
-            lines.append(f"    {table} at version {version}")
-            continue
-        news = "gone or made anew" if behind is None else f"{behind} commits behind" if behind else "up to date"
-        key = () if catalog.has(table) else view.bases[table].key
-        keyed = f", key ({', '.join(key)})" if key else ""
-        lines.append(f"    {table} at version {version}: {news}{keyed}")
-    lines.append("  query")
-    lines += [f"    {line}" for line in view.query.text.splitlines()]
-    lines += _compiled(catalog, view)
-    if view.inexact:
-        lines.append("  values that may be others when computed again: verify may find them different")
-    for column, of in view.inexact.items():
-        lines.append(f"    {column} is computed from {of}, whose last digits depend on the order of its rows")
-    if view.helpers:
-        lines.append("  helpers, which store parts of the query and are refreshed first")
-    for helper in view.helpers:
-        rows = catalog.store.count(catalog.state(helper.name))
-        own = catalog.compiled(catalog.get(helper.name)).query
-        assert own is not None
-        lines += [f"    {helper.name}: {rows:,} rows", *(f"      {line}" for line in own.shown().splitlines())]
-    lines.append("  strategies")
-    for choice in choices(situation_of(catalog, view)):
-        lines.append(f"    {choice.strategy:<19}  {'yes' if choice.applies else 'no ':<3}  {choice.why}")
-    lines.append("  next refresh")
-    if now.damage is not None:
-        lost = catalog.store.damage(catalog.state(view.name)) is not None
-        lines.append(f"    full, because damaged: {REASONS['damaged']}" if lost else "    not before that is mended")
-    elif not now.behind and not now.unversioned and view.always_full != TIME_DEPENDENT:
-        lines.append(f"    {NO_OP}: nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
-    else:
-        lines.append(f"    {_next(catalog, view)}")
-    if now.stale:
-        advice = "" if now.stuck else ": refresh with upstream views, or all views"
-        lines.append(f"    {are_behind(now.stale, now.stuck)}{advice}")
-    return "\n".join(lines)
-
-
-def _next(catalog: Catalog, view: View) -> str:
-    """What a refresh would do, by the rules of a refresh."""
-    try:
-        target = newest(catalog, view, {})
-    except SchemaChanged as error:
-        return f"not possible: {error.what}"
-    reason = why_full(catalog, view, catalog.reflected(view), target, False)
-    if reason is None:
-        return "incremental: the changes since are carried through the steps above"
-    return f"full, because {reason}: {REASONS[reason]}"
-
-
-def _compiled(catalog: Catalog, view: View) -> list[str]:
-    """Text → plan → keys → SQL → the Δ-script of a refresh in which every table changed."""
     found = catalog.compiled(view)
-    if found.query is None:
-        return ["  plan", f"    none: {found.because or REASONS[found.reason or 'not_compiled']}"]
-    compiled = found.query
-    key = compiled.keyed.key
-    told = "none: equal rows are counted" if key is None else ", ".join(key) or "one row at most"
-    hidden = f" (hidden: {', '.join(compiled.keyed.hidden)})" if compiled.keyed.hidden else ""
-    refresh = plan_of(catalog, view, list(view.bases))
-    plan, steps = (compiled.shown().splitlines(), []) if refresh is None else show_with_view(compiled.plan, refresh)
-    lines = [
-        "  plan",
-        *(f"    {line}" for line in plan),
-        f"  key\n    {told}{hidden}",
-        *(["  choices that the query leaves open"] if compiled.choices else []),
-        *(f"    {choice}" for choice in compiled.choices),
-        "  compiled",
-        *(f"    {line}" for line in print_plan(compiled.plan, lines=True).splitlines()),
-    ]
-    if refresh is not None:
-        lines += [f"  refresh: {refresh.strategy}", *(f"    {line}" for line in steps)]
-    return lines
+    advice = "" if now.stuck else ": refresh with upstream views, or all views"
+    return Explanation(
+        view=view.name,
+        policy=view.policy.value,
+        comment=view.comment,
+        query=view.query.text,
+        columns=tuple((column.name, column.type) for column in view.columns),
+        reads=tuple(_reads(catalog, view, now)),
+        stored=_stored(view),
+        key=_key(catalog, view),
+        next=_next(catalog, view, now),
+        strategies=tuple(choices(situation_of(catalog, view))),
+        choices=tuple(map(str, found.query.choices)) if found.query is not None else (),
+        inexact=view.inexact,
+        helpers=tuple(_helpers(catalog, view)),
+        damage=now.damage,
+        upstream=f"{are_behind(now.stale, now.stuck)}{advice}" if now.stale else None,
+        not_planned=found.part.what if found.part is not None else None,
+        bug=found.trace or (view.because if view.always_full == "compiler_bug" else None),
+        details=_details(catalog, view),
+    )
 
 
 def situation_of(catalog: Catalog, view: View) -> Situation:
     """The view with no change yet."""
     reason = "policy" if view.policy is Policy.FULL else view.always_full
     state = catalog.compiled(view).state
-    varies = reason in (TIME_DEPENDENT, "not_versioned")
-    return Situation(state, Change(frozenset()), view.policy, reason, tuple(view.tables), view.moved, varies)
+    may_vary = varies(view, {}) or reason == "not_versioned"
+    return Situation(state, Change(frozenset()), view.policy, reason, tuple(view.tables), view.moved, may_vary)
 
 
 def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan | None:
@@ -130,3 +72,140 @@ def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan 
         return None
     plan = found.plans.plan(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
     return plan if isinstance(plan, RefreshPlan) else None
+
+
+def _reads(catalog: Catalog, view: View, now: ViewStatus) -> list[Read]:
+    found = []
+    for table, version in sorted(now.vector.items()):
+        if version is None:
+            found.append(Read(f"{table}, which has no versions", None, ": its changes are not known"))
+            continue
+        behind = now.behind.get(table, 0)
+        news = "gone or recreated" if behind is None else f"{behind} commits behind" if behind else "up to date"
+        key = () if catalog.has(table) else view.bases[table].key
+        found.append(Read(table, version, "" if now.damage is not None else news, key))
+    return found
+
+
+#: What the kinds of state are, for people.
+_HOW = {
+    "keyed": "one row for each row of the query, told apart by its key",
+    "bag": "one row for equal rows of the query, with their number",
+    "groups": "one row for each group, with what changes can be added to",
+    "top_rows": "the first rows, and some more in case that these are deleted",
+    "rows": "the rows that the query returned",
+}
+
+
+def _stored(view: View) -> Stored:
+    layout = view.layout
+    visible = {*(layout.picked or ()), *(column.name for column in view.columns)}
+    hidden = () if layout.kind == "rows" else tuple(name for name in layout.columns if name not in visible)
+    return Stored(_HOW[layout.kind], hidden)
+
+
+def _key(catalog: Catalog, view: View) -> str:
+    query = catalog.compiled(view).query
+    if query is None:
+        return "not known"
+    key, hidden = query.keyed.key, query.keyed.hidden
+    labels = {column.name: column.label for column in query.keyed.plan.columns}
+    if key is None:
+        return "none: equal rows are counted"
+    shown = [labels.get(name, name) if name not in hidden else f"{name} (hidden)" for name in key]
+    return ", ".join(shown) or "one row at most"
+
+
+def _helpers(catalog: Catalog, view: View) -> list[HelperShown]:
+    found = []
+    for helper in view.helpers:
+        own = catalog.compiled(catalog.get(helper.name)).query
+        assert own is not None
+        rows = catalog.store.count(catalog.state(helper.name))
+        found.append(HelperShown(helper.name, rows, tuple(own.shown().splitlines())))
+    return found
+
+
+def _details(catalog: Catalog, view: View) -> Mapping[str, Sequence[str]]:
+    """Plan → key → SQL → the stages of a refresh in which every table changed."""
+    found = catalog.compiled(view)
+    if found.query is None:
+        return {"plan": [f"none: {found.because or REASONS[found.reason or 'not_compiled']}"]}
+    query = found.query
+    refresh = plan_of(catalog, view, list(view.bases))
+    plan, stages = (query.shown().splitlines(), []) if refresh is None else show_with_view(query.plan, refresh)
+    key = query.keyed.key
+    parts = {
+        "plan": plan,
+        "key": ["none" if key is None else ", ".join(key) or "()"],
+        "compiled": print_plan(query.plan, lines=True).splitlines(),
+    }
+    return parts if refresh is None else parts | {f"refresh: {refresh.strategy}": stages}
+
+
+def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
+    """What a refresh would do, by the rules of a refresh."""
+    if now.damage is not None:
+        if catalog.store.damage(catalog.state(view.name)) is not None:
+            return Next(FULL, REASONS["damaged"], "damaged")
+        return Next(None, "a table is damaged")
+    before = catalog.reflected(view)
+    try:
+        target = newest(catalog, view, {})
+    except SchemaChanged as error:
+        return Next(None, error.what)
+    if not now.behind and not varies(view, target):
+        return Next(NO_OP, f"nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
+    reason = why_full(catalog, view, before, target, False)
+    if reason is not None:
+        return Next(FULL, REASONS[reason], reason)
+    return _followed(catalog, view, before.vector, target)
+
+
+def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
+    """The incremental refresh from one vector to another."""
+    changed, growing, rows, known = [], [], 0, True
+    for table in view.tables:
+        after, upto = before[table].version, target[table].version
+        if after is None or upto is None or after == upto:
+            continue
+        used = used_columns(catalog, view, table)
+        changes = ChangeSet(catalog.engine, catalog.limits, relation(catalog, table), after, upto, used)
+        try:
+            glance = changes.glance(used)
+        except (VersionGone, SchemaChanged, Damaged):
+            return Next(FULL, REASONS["history_gone"], "history_gone")
+        except RollviewError as error:
+            return Next(None, error.what)
+        if glance is None:
+            known = False
+        elif not glance[0]:
+            continue
+        changed.append(table)
+        rows += 0 if glance is None else glance[0]
+        if glance is not None and glance[1]:
+            growing.append(table)
+    found = catalog.compiled(view)
+    change = Change(frozenset(view.moved(changed)), frozenset(view.moved(growing)), rows)
+    plan = found.plans.plan(Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved))
+    assert isinstance(plan, RefreshPlan)
+    if plan.strategy == NO_OP:
+        return Next(NO_OP, "the changes since are in columns that the view does not use")
+    limits = catalog.limits
+    most = most_rows(plan, view.policy, limits, lambda: size(catalog, target))
+    if most is not None and rows > limits.always_followed and rows > most():
+        return Next(FULL, REASONS["too_much_changed"], "too_much_changed")
+    told = f"{rows:,} changed rows of {', '.join(changed)}" if known else f"changes of {', '.join(changed)}"
+    return Next(plan.strategy, told, None, tuple(_steps(plan)))
+
+
+def _steps(plan: RefreshPlan) -> list[StepRead]:
+    """The steps of a plan, and last what is written."""
+    found = [StepRead(step.name, step.what, _relations(step.plan)) for step in plan.steps]
+    if plan.write is not None:
+        found.append(StepRead("rows", plan.write.what, _relations(plan.write.rows)))
+    return found
+
+
+def _relations(plan: Node) -> tuple[str, ...]:
+    return tuple(sorted({relation_name(scan) for scan in plan.walk() if isinstance(scan, Scan)}))

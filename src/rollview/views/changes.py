@@ -68,6 +68,14 @@ class ChangeSet:
                 self._nets[asked] = Net(kept, only_inserts)
             return self._nets[asked]
 
+    def glance(self, columns: Sequence[str]) -> tuple[int, bool] | None:
+        """The number of rows of the net change, and whether all were inserted, if that takes no query."""
+        with self._lock:
+            net = self._net_here(tuple(columns))
+        if net is None:
+            return None
+        return net.num_rows, all(weight > 0 for weight in net.column(WEIGHT.label).to_pylist())
+
     def arrow(self) -> pa.Table | None:
         """The signed rows, with their commit, if they are few enough to be read in this process."""
         with self._lock:

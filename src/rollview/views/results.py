@@ -85,6 +85,8 @@ REFRESHED, FAILED, SKIPPED = "refreshed", "failed", "skipped"
 class Outcome:
     """What became of one view when several were refreshed: it was refreshed, with a ``result``; it failed, with an
     ``error``; or it was skipped ``because`` of a view upstream that failed (several are separated by commas).
+    ``apart`` are the tables of which it shows another version than the others do, with the version that these show: it
+    was further already, or its helpers were, because another session had refreshed it meanwhile.
 
     The fields of the result can be read from the outcome; if there is none, that raises what went wrong."""
 
@@ -92,6 +94,7 @@ class Outcome:
     result: RefreshResult | None = None
     error: RollviewError | None = None
     because: str | None = None
+    apart: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def outcome(self) -> str:
@@ -164,7 +167,9 @@ class Outcome:
     def explanation(self) -> str:
         """What was done, what went wrong, or why nothing was tried, as a sentence."""
         if self.result is not None:
-            return self.result.explanation
+            shown = self.result.to_vector
+            each = [f"{t} at version {shown.get(t)}, the others at {version}" for t, version in self.apart.items()]
+            return "; ".join([self.result.explanation, *([f"it shows {', '.join(each)}"] if each else [])])
         return self.error.what if self.error is not None else f"it reads {self.because}, which failed"
 
 
