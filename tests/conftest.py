@@ -19,6 +19,9 @@ from stores import KINDS, need_delta
 
 PROTOCOLS = ("classic", "connect")
 
+# failures of the compiler are raised, not turned into a reason to recompute
+os.environ.setdefault("ROLLVIEW_STRICT", "1")
+
 
 #: Fixtures that start Spark, or open it when they are called.
 _ON_SPARK = {"spark", "opened"}

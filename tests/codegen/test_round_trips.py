@@ -273,12 +273,12 @@ def test_a_time_dependent_view_is_recomputed_at_every_refresh(rv: Rollview) -> N
 def test_explain_shows_plan_key_and_sql(rv: Rollview) -> None:
     rv.sql("CREATE TABLE t (id INT, g STRING, PRIMARY KEY (id))")
     rv.create("v", "SELECT g FROM t WHERE g > 'a'")
-    text = rv.explain("v")
+    text = rv.explain("v", verbose=True)
     for part in (
         "project t0_g",
         "filter t0_g > 'a'",
         "scan t [t0_id, t0_g]",
-        "t0_id (hidden: t0_id)",
+        "key: t0_id (hidden)",
         "WHERE `g` > 'a'",
     ):
         assert part in text

@@ -116,5 +116,5 @@ def test_the_example_of_a_helper_has_one() -> None:
     rv = rollview.connect("duckdb:", limits=limits.Limits(helper_rows=0))
     rv.sql(blocks((ROOT / "docs" / "helpers.md").read_text(encoding="utf-8"), "sql")[0])
     (helper,) = rv.catalog.get("small_lines").helpers
-    assert "aggregate by" in rv.explain("small_lines")
+    assert "aggregate by" in rv.explain("small_lines", verbose=True)
     assert [column.type for column in rv.catalog.get(helper.name).columns] == ["int", "double"]

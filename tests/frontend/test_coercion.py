@@ -116,7 +116,9 @@ def test_a_union_of_texts_and_numbers_is_left_to_the_engine() -> None:
     rv.sql("INSERT INTO t VALUES (9, 9)")
     assert rv.refresh("v").reason == "not_compiled"
     assert rv.verify("v").ok
-    assert "none: a set operation of INT and STRING in one column, without a CAST, cannot be" in rv.explain("v")
+    assert "none: a set operation of INT and STRING in one column, without a CAST, cannot be" in rv.explain(
+        "v", verbose=True
+    )
     with pytest.raises(NotIncremental, match="a set operation of INT and STRING in one column, without a CAST"):
         rv.create("x", "SELECT id FROM t UNION ALL SELECT h FROM u", policy="INCREMENTAL")
     rv.create("cast", "SELECT CAST(id AS STRING) AS h FROM t UNION ALL SELECT h FROM u", policy="INCREMENTAL STRICT")

@@ -248,7 +248,7 @@ def test_a_join_that_is_not_understood_is_recomputed_and_named(tables: Rollview)
     assert result.explanation.endswith("ASOF JOIN cannot be compiled yet")
     assert sorted(tables.table("v").fetchall()) == [(1, 4), (2, 3)]  # type: ignore[operator]
     assert tables.verify("v").ok
-    assert "none: ASOF JOIN cannot be compiled yet" in tables.explain("v")
+    assert "none: ASOF JOIN cannot be compiled yet" in tables.explain("v", verbose=True)
     with pytest.raises(NotIncremental, match="ASOF JOIN cannot be compiled yet"):
         tables.create("w", ASOF, policy="INCREMENTAL")
     assert [view.name for view in tables.views()] == ["v"]

@@ -174,7 +174,7 @@ def test_show_describe_explain_and_refresh_full(rv_each: Rollview) -> None:
         assert part in text
     rv.sql("INSERT INTO t VALUES (9, 'z', 9)")
     assert "1 commits behind" in rv.explain("v")
-    assert "refresh: group_recompute" in rv.explain("v")
+    assert "refresh: group_recompute" in rv.explain("v", verbose=True)
     rv.refresh("v")
     assert rv.sql("REFRESH MATERIALIZED VIEW v FULL").collect()[0].reason == "requested"
     assert rv.sql("REFRESH MATERIALIZED VIEW v").collect()[0].strategy == "no_op"

@@ -1,0 +1,72 @@
+"""Explain: one screen for people, the whole for those who ask, values for programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compare import rows
+from rollview import Rollview, connect
+
+
+@pytest.fixture
+def rv() -> Rollview:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE sales (id INT, city STRING, amount INT, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO sales VALUES (1, 'Oslo', 10), (2, 'Oslo', 5), (3, 'Turin', 7)")
+    rv.create("per_city", "SELECT city, sum(amount) AS total, max(amount) AS most FROM sales GROUP BY city")
+    return rv
+
+
+def test_a_view_is_explained_on_one_screen(rv: Rollview) -> None:
+    rv.sql("INSERT INTO sales VALUES (4, 'Turin', 1)")
+    lines = rv.explain("per_city").splitlines()
+    assert len(lines) < 40
+    assert max(map(len, lines)) < 160
+    for part in (
+        "    sales at version 1: 1 commits behind, key (id)",
+        "    one row for each group, with what changes can be added to",
+        "    key: city",
+        "    hidden columns: __p0, __p1, __n",
+        "    aggregate_merge: 1 changed rows of sales",
+        "      rows: merged into the state on its key, from sales change",
+    ):
+        assert part in lines, part
+
+
+def test_the_strategy_that_is_named_is_the_one_that_is_taken(rv: Rollview) -> None:
+    for sql in (
+        "INSERT INTO sales VALUES (5, 'Oslo', 3)",
+        "UPDATE sales SET amount = amount + 1 WHERE id = 5",
+        "DELETE FROM sales WHERE id = 5",
+        "UPDATE sales SET city = city",
+    ):
+        rv.sql(sql)
+        told = rv.explanation("per_city").next
+        assert told.strategy == rv.refresh("per_city").strategy, sql
+
+
+def test_the_steps_that_ran_are_told_with_what_was_done_to_them(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE city (city STRING, land STRING, PRIMARY KEY (city)); INSERT INTO city VALUES ('Oslo', 'N')")
+    rv.create("joined", "SELECT id, land FROM sales JOIN city USING (city)")
+    rv.sql("UPDATE sales SET city = 'Turin' WHERE id = 1")
+    (ran,) = rv.refresh("joined").ran
+    assert ran.reads == ("city new", "sales change")
+    assert "keys listed as literals" in ran.passes
+
+
+def test_verbose_has_the_plan_and_the_sql(rv: Rollview) -> None:
+    short, long = rv.explain("per_city"), rv.explain("per_city", verbose=True)
+    assert len(long) > 2 * len(short)
+    for part in ("aggregate by t0_city", "GROUP BY `city`", "refresh: group_recompute"):
+        assert part in long
+        assert part not in short
+    assert rows(rv.sql("EXPLAIN MATERIALIZED VIEW per_city VERBOSE")) == [(long,)]
+
+
+def test_an_explanation_is_json_for_programs(rv: Rollview) -> None:
+    found = json.loads(json.dumps(rv.explanation("per_city").to_json()))
+    assert found["next"]["strategy"] == "no_op"
+    assert found["reads"][0]["key"] == ["id"]
+    assert {each["strategy"] for each in found["strategies"]} >= {"append", "aggregate_merge", "full"}
