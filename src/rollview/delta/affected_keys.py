@@ -16,13 +16,7 @@ from sqlglot import exp
 from rollview.delta.derivation import Deriving, change_scan
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, names_in, ref
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
     SEMI,
-    SINGLE,
     Aggregate,
     Column,
     Computed,
@@ -32,8 +26,8 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
-    Recursive,
     Scan,
+    SetOperation,
     UnionAll,
     Window,
     union_of,
@@ -75,7 +69,7 @@ def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]
         if all(all(str(ref(name)) in part for name in names) for part in shared):
             return touched(plan.input, names, deriving)
         return None
-    if isinstance(plan, UnionAll) and not isinstance(plan, Recursive):
+    if isinstance(plan, UnionAll | SetOperation):
         found = []
         for side in plan.inputs:
             pairs = {out.name: column.name for out, column in zip(plan.output, side.columns, strict=True)}
@@ -89,9 +83,9 @@ def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]
 
 def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
     kind = plan.kind
-    if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+    if kind.pads_left:
         return None
-    if kind not in (INNER, CROSS) and not set(names) <= plan.inputs[0].names:
+    if not kind.is_inner and not set(names) <= plan.inputs[0].names:
         return None
     if kind == SEMI and not deriving.touches(plan.inputs[1]):
         condition = conjunction(plan.conditions)

@@ -265,7 +265,7 @@ def _few(node: Node) -> bool:
     """Whether rows are groups, or follow from groups one by one."""
     if isinstance(node, Filter | Project | Limit | Window):
         return _few(node.inputs[0])
-    if type(node) is UnionAll:
+    if isinstance(node, UnionAll):
         return all(_few(side) for side in node.inputs)
     if isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT):
         one = [facts_of(side).key == frozenset() for side in node.inputs]

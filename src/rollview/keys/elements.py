@@ -21,7 +21,7 @@ from sqlglot import exp
 from rollview.keys.choices import Choice, Deciding, deciding, said
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, conjunction, names_in, ref
-from rollview.plan.nodes import Aggregate, Distinct, Node, UnionAll
+from rollview.plan.nodes import Aggregate, Combined, Distinct, Node
 
 #: Wrappers of a function that belong to it.
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
@@ -167,7 +167,7 @@ def order_unseen(plan: Node) -> Names:
         return frozenset()
     seen = {column.name for column in plan.columns}
     for node in plan.walk():
-        if isinstance(node, Distinct | UnionAll):
+        if isinstance(node, Distinct | Combined):
             seen |= {name for side in node.inputs for name in side.names}
         for value in node.expressions:
             for column in value.find_all(exp.Column):

@@ -27,9 +27,7 @@ from sqlglot import exp
 from rollview.plan.expressions import Expr, conjuncts, equality, names_in
 from rollview.plan.nodes import (
     ANTI,
-    CROSS,
     FULL,
-    INNER,
     LEFT,
     MARK,
     RIGHT,
@@ -212,7 +210,7 @@ def _join(node: Join) -> Facts:
     if node.kind == SINGLE:
         return Facts(left.key, left.dependencies, left.not_null)
     both = None if left.key is None or right.key is None else left.key | right.key
-    if node.kind in (INNER, CROSS):
+    if node.kind.is_inner:
         facts = Facts(both, left.dependencies | right.dependencies, left.not_null | right.not_null)
         return _told(facts, node.condition, types)
     if node.kind == LEFT:
@@ -334,7 +332,7 @@ def constants(node: Node, name: str) -> frozenset[Expr] | None:
         return constants(node.input, value.name) if isinstance(value, exp.Column) else None
     if isinstance(node, Filter | Window | Limit | Distinct) and name in node.inputs[0].names:
         return constants(node.inputs[0], name)
-    if type(node) is UnionAll:
+    if isinstance(node, UnionAll):
         place = [column.name for column in node.output].index(name)
         both = [constants(side, side.columns[place].name) for side in node.inputs]
         return None if both[0] is None or both[1] is None else both[0] | both[1]

@@ -2,7 +2,7 @@
 
 | file | what it does |
 |---|---|
-| ``nodes.py`` | the operators |
+| ``nodes/`` | the operators |
 | ``expressions.py`` | expressions over plan columns |
 | ``reserved.py`` | rollview's own names |
 | ``types.py`` | implicit casts of comparisons and set operations |

@@ -68,7 +68,7 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     def replaced(node: Node, top: bool) -> Node:
         if (stored := stored_as(node, top)) is not None:
             return stored
-        top = top and (isinstance(node, Project | Filter) or type(node) is UnionAll)
+        top = top and isinstance(node, Project | Filter | UnionAll)
         inside = node.with_inputs([over(child, top) for child in node.inputs]) if node.inputs else node
         return over_keys(inside) if isinstance(inside, Join) else inside
 

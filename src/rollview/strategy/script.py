@@ -299,6 +299,6 @@ def only_grows(plan: Node, deriving: Deriving) -> bool:
             simple = node.kind in (INNER, CROSS, SEMI)
         else:
             plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
-            simple = plain or type(node) is UnionAll
+            simple = plain or isinstance(node, UnionAll)
         grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
     return grows[plan]

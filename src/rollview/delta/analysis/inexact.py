@@ -30,7 +30,7 @@ from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
 from rollview.keys.choices import said
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Computed, Filter, Generate, Join, Node, Project, UnionAll, Window
+from rollview.plan.nodes import Aggregate, Combined, Computed, Filter, Generate, Join, Node, Project, UnionAll, Window
 from rollview.plan.reserved import WEIGHT
 
 #: Functions that give a value of one row as it is, a number of rows, or what follows from the sorted values.
@@ -122,7 +122,7 @@ def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
         yield from ((column.name, [node.generator]) for column in node.output)
     elif isinstance(node, Join) and node.mark is not None:
         yield node.mark.name, node.expressions
-    elif isinstance(node, UnionAll):
+    elif isinstance(node, Combined):
         sides = zip(node.output, node.left.columns, node.right.columns, strict=True)
         yield from ((column.name, [ref(left.name), ref(right.name)]) for column, left, right in sides)
 
@@ -145,7 +145,7 @@ def is_exact(plan: Node, kinds: Mapping[str, str]) -> bool:
 
 def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
     """Whether inexact values are computed at the top of a plan only, over exact ones."""
-    if isinstance(plan, Project | Filter) or type(plan) is UnionAll:
+    if isinstance(plan, Project | Filter | UnionAll):
         return all(only_at_top(child, kinds) for child in plan.inputs)
     if isinstance(plan, Aggregate | Window):
         return is_exact(plan.inputs[0], kinds)
@@ -161,7 +161,7 @@ def touched_rows(plan: Node, deriving: Deriving) -> Node | None:
     if is_exact(plan, deriving.kinds):
         delta = deriving.delta(plan)
         return None if delta is None else consolidated(delta)
-    if type(plan) is UnionAll:
+    if isinstance(plan, UnionAll):
         return union_all(plan, deriving, lambda side: touched_rows(side, deriving))
     if not isinstance(plan, Project | Filter):
         return deriving.delta(plan)

@@ -15,12 +15,6 @@ from sqlglot import exp
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
     ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
-    SEMI,
-    SINGLE,
     Aggregate,
     Computed,
     Distinct,
@@ -32,6 +26,7 @@ from rollview.plan.nodes import (
     Node,
     Project,
     Scan,
+    SetKind,
     SetOperation,
     UnionAll,
     Window,
@@ -53,7 +48,7 @@ def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
 def _left(plan: Node, inputs: list[Node | None]) -> Node | None:
     """What is left of an operator when this is left of its inputs."""
     there = [child for child in inputs if child is not None]
-    if type(plan) is UnionAll:
+    if isinstance(plan, UnionAll):
         if len(there) == 1 and converted(plan):  # the other side decides the type of a column
             sides = zip(inputs, plan.inputs, strict=True)
             return plan.with_inputs([Filter(old, exp.false()) if new is None else new for new, old in sides])
@@ -76,9 +71,9 @@ def _needs(plan: Node, inputs: list[Node | None]) -> bool:
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and plan.sets is None
     if isinstance(plan, SetOperation):
-        return inputs[0] is None or plan.kind == "intersect"
+        return inputs[0] is None or plan.kind is SetKind.INTERSECT
     if isinstance(plan, Join):
-        if plan.kind in (INNER, CROSS, SEMI):
+        if not plan.kind.keeps_unmatched_left and not plan.kind.pads_left:
             return True
-        return plan.kind in (LEFT, ANTI, MARK, SINGLE) and inputs[0] is None
+        return not plan.kind.pads_left and inputs[0] is None
     return False

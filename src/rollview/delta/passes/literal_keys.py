@@ -22,7 +22,6 @@ from rollview.delta.restrict import NEAR, restriction
 from rollview.limits import DEFAULT, Limits
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
 from rollview.plan.nodes import (
-    CROSS,
     FULL,
     INNER,
     SEMI,
@@ -31,10 +30,12 @@ from rollview.plan.nodes import (
     Distinct,
     Filter,
     Join,
+    JoinKind,
     MultiJoin,
     Node,
     Project,
     Scan,
+    SetOperation,
     UnionAll,
 )
 from rollview.plan.rewrite import apply_rule
@@ -111,7 +112,7 @@ def _listed(node: Join, known: Known, most: int) -> Node | None:
 def _narrow(
     parts: list[Node],
     inputs: Sequence[Node],
-    kind: str,
+    kind: JoinKind,
     mine: str,
     theirs: str,
     strict: bool,
@@ -124,7 +125,7 @@ def _narrow(
     place = next((i for i, part in enumerate(inputs) if theirs in part.names), None)
     if giver is None or place is None or giver is inputs[place]:
         return
-    if place == 0 and kind not in (INNER, CROSS, SEMI):
+    if place == 0 and not (kind.is_inner or kind is SEMI):
         return  # rows of the kept side stay, whatever they match
     values = _values(giver, mine, known)
     if values is None or _values(inputs[place], theirs, known) is not None:
@@ -208,7 +209,7 @@ def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
         made = node.output if isinstance(node, Project) else node.keys
         value = next((item.value for item in made if item.column.name == name), None)
         return _values(node.inputs[0], value.name, known) if isinstance(value, exp.Column) else None
-    if isinstance(node, UnionAll):
+    if isinstance(node, UnionAll | SetOperation):
         places = [column.name for column in node.columns]
         sides = [_values(side, side.columns[places.index(name)].name, known) for side in node.inputs]
         return None if any(side is None for side in sides) else [value for side in sides for value in side or ()]
@@ -223,7 +224,7 @@ def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence
     """Those of the input that has the column, or of one with an equal column."""
     if node.kind == FULL:  # any column may be NULL
         return None
-    inner = node.kind in (INNER, CROSS)
+    inner = node.kind.is_inner
     same = columns_equal_to(name, equal_groups(node.conditions)) if inner else [name]
     for side in node.inputs if inner else node.inputs[:1]:
         for column in same:

@@ -24,13 +24,6 @@ from rollview.plan.expressions import (
     replace_columns,
 )
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
-    SEMI,
-    SINGLE,
     Aggregate,
     Distinct,
     Filter,
@@ -39,7 +32,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
-    Recursive,
+    SetOperation,
     UnionAll,
     Window,
 )
@@ -77,7 +70,7 @@ class _Pushing:
         if isinstance(node, Project):
             values = {item.column.name: item.value for item in node.output}
             return node.with_inputs([self.into(node.input, [(replace_columns(v, values), k) for v, k in pairs])])
-        if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+        if isinstance(node, UnionAll | SetOperation):
             sides = []
             for side in node.inputs:
                 names = {out.name: c.name for out, c in zip(node.output, side.columns, strict=True)}
@@ -112,9 +105,9 @@ class _Pushing:
 
     def _through_join(self, node: Join | MultiJoin, pairs: Sequence[Pair]) -> Node:
         kind = node.kind
-        if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        if kind.pads_left:
             return restricted(node, pairs, self.keys)
-        inner = kind in (INNER, CROSS)
+        inner = kind.is_inner
         deciding = node.inputs if inner else node.inputs[:1]
         # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
         telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]

@@ -16,13 +16,7 @@ from rollview.delta.restrict import NEAR, restricted, restriction
 from rollview.delta.rules.join import plain
 from rollview.plan.expressions import Expr, equal_groups, names_in
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
     SEMI,
-    SINGLE,
     Column,
     Computed,
     Distinct,
@@ -43,15 +37,15 @@ def restrict_partners(plan: Node) -> Node:
         if not isinstance(node, Join | MultiJoin):
             return None
         kind = node.kind
-        if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        if kind.pads_left:
             return None
         place = next((i for i, part in enumerate(node.inputs) if WEIGHT.name in part.names), None)
-        if place is None or not cheap(node.inputs[place]) or (place > 0 and kind not in (INNER, CROSS, SEMI)):
+        if place is None or not cheap(node.inputs[place]) or (place > 0 and not (kind.is_inner or kind is SEMI)):
             return None
         delta = node.inputs[place]
         parts = list(node.inputs)
         for i, part in enumerate(parts):
-            if i != place and (kind not in (INNER, CROSS) or not plain(part)) and not _at_hand(part):
+            if i != place and (not kind.is_inner or not plain(part)) and not _at_hand(part):
                 parts[i] = _near(part, delta, node, numbers)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 

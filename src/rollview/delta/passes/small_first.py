@@ -24,7 +24,7 @@ def small_first(plan: Node) -> Node:
 def _chained(node: Node) -> Node | None:
     if isinstance(node, MultiJoin):
         waiting, open_ = list(node.parts), list(node.conditions)
-    elif isinstance(node, Join) and node.kind in (INNER, CROSS) and node.small is None:
+    elif isinstance(node, Join) and node.kind.is_inner and node.small is None:
         waiting, open_ = [node.left, node.right], conjuncts(node.condition)
     else:
         return None

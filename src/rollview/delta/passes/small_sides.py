@@ -55,7 +55,7 @@ def _is_few(node: Node, is_small: Callable[[Scan], bool], *, near: bool) -> bool
     ``near``, rows of tables that are restricted to such keys count as few, too."""
     if isinstance(node, Scan):
         return node.version in (STEP, CHANGE) and is_small(node)
-    if isinstance(node, Join) and node.kind in (SEMI, ANTI):
+    if isinstance(node, Join) and node.kind.keeps_left_only:
         kept = near and restriction(node) is not None and _is_few(node.right, is_small, near=near)
         return kept or _is_few(node.left, is_small, near=near)
     if isinstance(node, Join | MultiJoin):  # of few rows and few rows, there may be many pairs

@@ -27,10 +27,6 @@ from rollview.delta.rules.match import matching_delta
 from rollview.delta.rules.outer_join import outer_delta
 from rollview.delta.rules.window import window
 from rollview.plan.nodes import (
-    CROSS,
-    FULL,
-    INNER,
-    LEFT,
     Aggregate,
     Distinct,
     Filter,
@@ -48,9 +44,9 @@ from rollview.plan.nodes import (
 
 
 def join(node: Join, deriving: Deriving) -> Node | None:
-    if node.kind in (INNER, CROSS):
+    if node.kind.is_inner:
         return inner_delta(node, deriving)
-    if node.kind in (LEFT, FULL):
+    if node.kind.is_outer:
         found = outer_delta(node, deriving)
         return None if found is None else deriving.step("outer", found, f"change of {node.title} {node.details}")
     return matching_delta(node, deriving)

@@ -111,7 +111,7 @@ def one_changed(plan: Node, deriving: Deriving) -> bool:
         return one_changed(plan.inputs[0], deriving)
     if isinstance(plan, Join | MultiJoin):
         changed = [side for side in plan.inputs if deriving.touches(side)]
-        deciding = plan.inputs if plan.kind in (INNER, CROSS) else plan.inputs[:1]
+        deciding = plan.inputs if plan.kind.is_inner else plan.inputs[:1]
         alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL
         return alone and one_changed(changed[0], deriving)
     return isinstance(plan, Scan)

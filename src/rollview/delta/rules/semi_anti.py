@@ -50,7 +50,7 @@ Pairs = Sequence[tuple[Expr, Expr]]
 
 def turning(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
     """What a semi or anti join on equalities compares, and its conditions on the right alone; None for other joins."""
-    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
+    equalities = key_equalities(node) if node.kind.keeps_left_only else None
     return equalities if equalities is not None and _one_key_each(node, equalities[0]) else None
 
 

@@ -34,12 +34,10 @@ from rollview.plan.expressions import (
     same,
 )
 from rollview.plan.nodes import (
-    ANTI,
     CROSS,
     INNER,
     LEFT,
     MARK,
-    SEMI,
     SINGLE,
     Aggregate,
     Column,
@@ -48,6 +46,7 @@ from rollview.plan.nodes import (
     Filter,
     Generate,
     Join,
+    JoinKind,
     Limit,
     Node,
     Project,
@@ -58,7 +57,7 @@ from rollview.plan.nodes import (
 )
 
 
-def exists_join(context: Context, outer: Node, inner: Node, kind: str, compared: Expr | None) -> Node:
+def exists_join(context: Context, outer: Node, inner: Node, kind: JoinKind, compared: Expr | None) -> Node:
     """A semi or anti join with a subquery."""
     if compared is None:
         inner = _without_projections(inner, outer)
@@ -85,7 +84,7 @@ def scalar_join(context: Context, outer: Node, inner: Node) -> tuple[Node, Expr]
 
 
 def lateral_join(
-    context: Context, outer: Node, inner: Node, kind: str, condition: Expr | None
+    context: Context, outer: Node, inner: Node, kind: JoinKind, condition: Expr | None
 ) -> tuple[Node, dict[str, Column]]:
     """FROM …, LATERAL (…)."""
     over: tuple[Computed, ...] = ()
@@ -226,7 +225,7 @@ def _exposing(node: Project, plan: Node, parts: Sequence[Expr]) -> Project:
 
 def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | None:
     condition = conjuncts(node.condition)
-    if node.kind in (INNER, CROSS):
+    if node.kind.is_inner:
         left, right = _pull(node.left, outer), _pull(node.right, outer)
         if left is None or right is None:
             return None
@@ -234,7 +233,7 @@ def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | N
         parts = [*left[1], *right[1], *(part for part in condition if names_in(part) & outer)]
         return Join(INNER if local is not None else CROSS, left[0], right[0], local), parts
     outside = node.right.free | frozenset().union(*(names_in(e) for e in node.expressions), frozenset())
-    if node.kind not in (LEFT, SEMI, ANTI, MARK, SINGLE) or outside & outer:
+    if node.kind.pads_left or outside & outer:
         return None
     left = _pull(node.left, outer)
     if left is None:
@@ -311,7 +310,7 @@ class Domain:
             )
         if isinstance(node, Limit):
             return self._inject_limit(node, names, source)
-        if isinstance(node, SetOperation | UnionAll) and type(node) in (SetOperation, UnionAll):
+        if isinstance(node, UnionAll | SetOperation):
             return self._inject_set(node, names, source)
         if isinstance(node, Aggregate) and node.sets is None:
             return self._inject_aggregate(node, names, source, carried)
@@ -337,7 +336,7 @@ class Domain:
         assert condition is not None
         return exactly(Filter(ranked, condition), node.columns + source.columns)
 
-    def _inject_set(self, node: UnionAll, names: Mapping[str, str], source: Node) -> Node:
+    def _inject_set(self, node: UnionAll | SetOperation, names: Mapping[str, str], source: Node) -> Node:
         left = exactly(self.inject(node.left, names, source), node.left.columns + source.columns)
         right = exactly(self.inject(node.right, names, source), node.right.columns + source.columns)
         output = node.output + source.columns
@@ -365,10 +364,10 @@ class Domain:
     def _inject_join(self, node: Join, names: Mapping[str, str], source: Node) -> Node:
         left, right = bool(node.left.free & names.keys()), bool(node.right.free & names.keys())
         condition, compared = (rename(e, names) if e is not None else None for e in (node.condition, node.compared))
-        if node.kind in (INNER, CROSS) and right and not left:
+        if node.kind.is_inner and right and not left:
             below = self.inject(node.right, names, source)
             return Join(node.kind, node.left, below, condition)
-        if node.kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        if node.kind.pads_left:
             raise Unbuildable(f"A correlated subquery with a {node.kind} join cannot be compiled yet")
         first = self.inject(node.left, names, source)
         second = node.right
