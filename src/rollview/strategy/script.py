@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from rollview.delta.analysis.inexact import is_exact, of_a_bag, only_at_top, touched_rows
-from rollview.delta.derivation import Deriving, Keys, Step
+from rollview.delta.derivation import Derivation, Keys, Step
 from rollview.delta.partials import ADD, COUNT, GREATEST, LEAST, RECOMPUTE, ROWS, Partial, combined
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.rewrites import prepared
+from rollview.delta.rules import RULES
 from rollview.delta.rules.aggregate import touched_groups
 from rollview.delta.rules.semi_anti import turning
 from rollview.delta.rules.top_rows import First, first_delta
@@ -108,7 +109,7 @@ def refresh_script(
     state: State, changed: Collection[str], growing: Collection[str] = (), passes: Sequence[Pass] = PASSES
 ) -> Script | None:
     """How a state follows changes of some tables; ``growing`` of them only got rows. None if it need not change."""
-    deriving = Deriving(changed, state.added, state.kinds, state.partitions)
+    deriving = Derivation(RULES, changed, state.added, state.kinds, state.partitions)
     inexact = _is_inexact(state)
     if state.first is None:
         state = replace(state, root=prepared(state.root, deriving, below=state.kind == GROUPS))
@@ -145,7 +146,7 @@ def _is_inexact(state: State) -> bool:
     return state.kind == KEYED and not is_exact(state.root, state.kinds)
 
 
-def _of_first(state: State, first: First, deriving: Deriving) -> Node | None:
+def _of_first(state: State, first: First, deriving: Derivation) -> Node | None:
     """The change of the first rows of something, from those that are stored."""
     number: Expr = ref(COUNT.name) if state.kind == BAG else exp.Cast(this=exp.Literal.number(1), to=COUNT.type.copy())
     own = tuple(Computed(column, ref(column.name)) for column in first.columns)
@@ -158,7 +159,7 @@ def _stored_rows(state: State) -> Scan:
     return Scan(STATE, state.plan.columns, state.columns, version=STATE_VERSION)
 
 
-def _rows(state: State, delta: Node, deriving: Deriving, grows: bool, inexact: bool) -> Script:
+def _rows(state: State, delta: Node, deriving: Derivation, grows: bool, inexact: bool) -> Script:
     columns = state.plan.columns
     if state.kind == KEYED and grows:
         rows = _labelled(delta, columns, ())
@@ -170,7 +171,7 @@ def _rows(state: State, delta: Node, deriving: Deriving, grows: bool, inexact: b
     return Script(strategy, tuple(deriving.steps), _latest(net, state))
 
 
-def _bag(state: State, delta: Node, deriving: Deriving, strategy: str, grows: bool) -> Script:
+def _bag(state: State, delta: Node, deriving: Derivation, strategy: str, grows: bool) -> Script:
     """Rows that come are added; those that go are taken from the stored ones, which the store looks for."""
     columns = [c for c in state.plan.columns if c.name != COUNT.name]
     number = (Computed(COUNT, ref(WEIGHT.name)),)
@@ -199,7 +200,7 @@ def _below_projects(node: Node) -> Node:
     return _below_projects(node.inputs[0]) if isinstance(node, Project | Filter) else node
 
 
-def _groups(state: State, root: Aggregate, deriving: Deriving, grows: bool) -> Script | None:
+def _groups(state: State, root: Aggregate, deriving: Derivation, grows: bool) -> Script | None:
     ways = {partial.combine for partial in state.partials}
     if ways <= {ADD} or (grows and RECOMPUTE not in ways):
         below = deriving.delta(root.input)
@@ -208,7 +209,7 @@ def _groups(state: State, root: Aggregate, deriving: Deriving, grows: bool) -> S
     return None if keys is None else _recomputed(state, root, keys, deriving)
 
 
-def _merged(state: State, root: Aggregate, below: Node, deriving: Deriving) -> Script:
+def _merged(state: State, root: Aggregate, below: Node, deriving: Derivation) -> Script:
     """What to add to the groups that are there, and groups that are new.
 
     Rows are summed one by one, n of them for a weight of n: a product with the weight could lose digits.
@@ -247,7 +248,7 @@ def _stored(plan: Node, state: State, more: Sequence[Computed] = ()) -> Node:
     return Project(plan, (*output, *more))
 
 
-def _recomputed(state: State, root: Aggregate, keys: Keys, deriving: Deriving) -> Script:
+def _recomputed(state: State, root: Aggregate, keys: Keys, deriving: Derivation) -> Script:
     """The touched groups as they are now, and those that are no more."""
     values = tuple(Computed(p.column, p.value) for p in state.partials)
     rows = Computed(COUNT, exp.Count(this=exp.Star()))
@@ -282,14 +283,14 @@ def _of(alias: str, column: str) -> Expr:
     return exp.Column(this=exp.to_identifier(column, quoted=True), table=exp.to_identifier(alias))
 
 
-def _takes_back(plan: Node, deriving: Deriving) -> bool:
+def _takes_back(plan: Node, deriving: Derivation) -> bool:
     """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
     has the rows that a changed one meets after, and before."""
     semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)
     return any(deriving.touches(node.right) and turning(node) is None for node in semi)
 
 
-def only_grows(plan: Node, deriving: Deriving) -> bool:
+def only_grows(plan: Node, deriving: Derivation) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
     grows: dict[Node, bool] = {}
     for node in plan.walk():

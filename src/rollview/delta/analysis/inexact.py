@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
 from rollview.keys.choices import said
@@ -152,20 +152,20 @@ def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
     return is_exact(plan, kinds)
 
 
-def touched_rows(plan: Node, deriving: Deriving) -> Node | None:
+def touched_rows(plan: Node, derivation: Derivation) -> Node | None:
     """The touched rows of a plan with a key that has inexact values at its top only: each as it is now with a positive
     weight, and as it was with a negative one. A row that a filter leaves out now has a negative weight, too: whether it
     was there before is not asked again."""
-    if not deriving.touches(plan):
+    if not derivation.touches(plan):
         return None
-    if is_exact(plan, deriving.kinds):
-        delta = deriving.delta(plan)
+    if is_exact(plan, derivation.kinds):
+        delta = derivation.delta(plan)
         return None if delta is None else consolidated(delta)
     if isinstance(plan, UnionAll):
-        return union_all(plan, deriving, lambda side: touched_rows(side, deriving))
+        return union_all(plan, derivation, lambda side: touched_rows(side, derivation))
     if not isinstance(plan, Project | Filter):
-        return deriving.delta(plan)
-    below = touched_rows(plan.input, deriving)
+        return derivation.delta(plan)
+    below = touched_rows(plan.input, derivation)
     if below is None:
         return None
     weight: Expr = ref(WEIGHT.name)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.weights import negated, one_by_one, together, weighted
 from rollview.plan.expressions import Expr, conjuncts, names_in, ref, replace_columns
 from rollview.plan.nodes import (
@@ -168,22 +168,24 @@ def _made(
     )
 
 
-def first_delta(first: First, stored: Node, deriving: Deriving) -> Node | None:
+def first_delta(first: First, stored: Node, derivation: Derivation) -> Node | None:
     """The change of the stored rows. ``stored`` are they, with how often each is there as its weight."""
-    delta = deriving.delta(first.input)
+    delta = derivation.delta(first.input)
     if delta is None:
         return None
-    delta = deriving.at_hand(delta)
+    delta = derivation.at_hand(delta)
     if first.by:
-        stored = deriving.keys(delta, [ref(name) for name in first.by]).restrict(stored)
-    known = deriving.step(
+        stored = derivation.keys(delta, [ref(name) for name in first.by]).restrict(stored)
+    known = derivation.step(
         "first", _known(first, stored, delta), "stored rows and changed ones of the touched partitions"
     )
     short = _short(first)
-    lacking = deriving.there(Filter(known, short), first.by, first.by).plan
-    lacking = deriving.step("short", lacking, "where too few rows are left")
+    lacking = derivation.there(Filter(known, short), first.by, first.by).plan
+    lacking = derivation.step("short", lacking, "where too few rows are left")
     names = [column.name for column in lacking.columns]
-    again = first.of(deriving.there(lacking, names if first.by else [], first.by).restrict(deriving.new(first.input)))
+    again = first.of(
+        derivation.there(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
+    )
     refill = weighted(exactly(again, first.columns), 1)
     kept = tuple(Computed(column, ref(column.name)) for column in first.input.columns)
     enough = exp.And(this=exp.Not(this=exp.Paren(this=short.copy())), expression=_is_first(first))

@@ -9,23 +9,23 @@ Functions that look only backward do not take the whole partition: see ``backwar
 from __future__ import annotations
 
 from rollview.delta.analysis.lookback import looking_backward
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.recompute import recomputed, touched_keys
 from rollview.delta.rules.window_lookback import backward_delta
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Computed, Node, Window
 
 
-def window(node: Window, deriving: Deriving) -> Node | None:
+def window(node: Window, derivation: Derivation) -> Node | None:
     by = one_by_one_partitioning(node)
     if len(by) > 1:
-        return deriving.delta(by[-1])
-    backward = looking_backward(node, deriving.kinds)
+        return derivation.delta(by[-1])
+    backward = looking_backward(node, derivation.kinds)
     if backward is not None:
-        return backward_delta(node, backward, deriving)
+        return backward_delta(node, backward, derivation)
     partition = list(node.functions[0].value.args.get("partition_by") or ())
-    keys = touched_keys(node.input, partition, deriving)
-    return None if keys is None else recomputed(node, [keys], deriving, "partitions")
+    keys = touched_keys(node.input, partition, derivation)
+    return None if keys is None else recomputed(node, [keys], derivation, "partitions")
 
 
 def one_by_one_partitioning(node: Window) -> list[Window]:
