@@ -35,6 +35,7 @@ from rollview.plan.nodes import (
     Project,
     Recursive,
     RecursiveRef,
+    Restrict,
     Scan,
     SetKind,
     SetOperation,
@@ -111,7 +112,8 @@ class _Printer:
         """The name of the CTE that is this operator."""
         if node not in self._known:
             query = self.query(node)
-            name = f"{node.title.replace(' ', '_')}_{len(self.ctes)}"
+            title = Join.title if isinstance(node, Restrict) else node.title
+            name = f"{title.replace(' ', '_')}_{len(self.ctes)}"
             self.ctes.append((name, query))
             self._known[node] = name
         return self._known[node]
@@ -177,6 +179,9 @@ class _Printer:
         if node.kind == FULL and self.dialect == "postgres" and not _hashable(node):
             return self._full_by_parts(node)
         return self._paired(node)
+
+    def _restrict(self, node: Restrict) -> exp.Query:
+        return self._semi(node.join)
 
     def _paired(self, node: Join) -> exp.Select:
         if self._continues(node.left):  # the joins of a chain are those of one SELECT

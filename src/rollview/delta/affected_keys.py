@@ -16,6 +16,7 @@ from sqlglot import exp
 from rollview.delta.derivation import Derivation, change_scan
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, names_in, ref
 from rollview.plan.nodes import (
+    JOINS,
     SEMI,
     Aggregate,
     Column,
@@ -26,10 +27,12 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
     Window,
+    restricted,
     union_of,
 )
 
@@ -76,22 +79,24 @@ def _cheaply(plan: Node, names: Sequence[str], derivation: Derivation) -> list[N
             mapped = [pairs[name] for name in names]
             found += [_only(each, mapped, names) for each in touched(side, mapped, derivation)]
         return found
-    if isinstance(plan, Join | MultiJoin):
+    if isinstance(plan, JOINS):
         return _of_join(plan, names, derivation)
     return None
 
 
-def _of_join(plan: Join | MultiJoin, names: Sequence[str], derivation: Derivation) -> list[Node] | None:
+def _of_join(plan: Join | MultiJoin | Restrict, names: Sequence[str], derivation: Derivation) -> list[Node] | None:
     kind = plan.kind
     if kind.pads_left:
         return None
     if not kind.is_inner and not set(names) <= plan.inputs[0].names:
         return None
     if kind == SEMI and not derivation.touches(plan.inputs[1]):
-        condition = conjunction(plan.conditions)
         needed = {name for part in plan.conditions for name in names_in(part)} & plan.inputs[0].names
         left = touched(plan.inputs[0], [*names, *sorted(needed)], derivation)
-        return [Join(SEMI, each, derivation.new(plan.inputs[1]), condition) for each in left]
+        partner = derivation.new(plan.inputs[1])
+        if isinstance(plan, Restrict):
+            return [restricted(each, plan.pairs, partner, optional=plan.optional) for each in left]
+        return [Join(SEMI, each, partner, conjunction(plan.conditions)) for each in left]
     equal = equal_groups(plan.conditions)
     found: list[Node] = []
     for side in plan.inputs:

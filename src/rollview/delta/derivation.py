@@ -17,7 +17,6 @@ from typing import Any
 from sqlglot import exp
 
 from rollview.delta.partials import Added
-from rollview.delta.restrict import Pair, restricted, restriction
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
@@ -29,9 +28,12 @@ from rollview.plan.nodes import (
     Filter,
     Generate,
     Node,
+    Pair,
     Project,
+    Restrict,
     Scan,
     UnionAll,
+    restricted,
 )
 from rollview.plan.rename import by_place, renamed
 from rollview.plan.reserved import WEIGHT
@@ -135,8 +137,8 @@ class Derivation:
         if plan in self.kept:
             rows = plan.with_inputs([self._at(child, version) for child in plan.inputs])
             return self.step("rows", rows, f"what several terms read of {plan.title}, {WHEN[version]}")
-        if restriction(plan) is not None:  # to the keys of a partner, which is joined to it in any case
-            return self._at(plan.inputs[0], version)
+        if isinstance(plan, Restrict):  # to the keys of a partner, which is joined to it in any case
+            return self._at(plan.input, version)
         return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
 
     def added_up(self, node: Aggregate) -> Added | None:

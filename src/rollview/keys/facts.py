@@ -3,7 +3,7 @@
 | operator | key |
 |---|---|
 | scan | the declared key |
-| filter, window, limit, semi, anti, mark, single | the input's (the left input's) |
+| filter, window, limit, restrict, semi, anti, mark, single | the input's (the left input's) |
 | project | the input's, if its columns are all passed on |
 | join | both keys; the left one alone if the condition gives each left row one right row at most |
 | aggregate | the group columns; none of them for one group |
@@ -42,6 +42,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -247,6 +248,10 @@ def _multi_join(node: MultiJoin) -> Facts:
     return facts
 
 
+def _restrict(node: Restrict) -> Facts:
+    return facts_of(node.input)
+
+
 def _padded(facts: Facts) -> frozenset[tuple[Names, str]]:
     """The dependencies that hold also beside rows that are NULL throughout."""
     return frozenset((given, decided) for given, decided in facts.dependencies if given & facts.not_null)
@@ -364,6 +369,7 @@ _RULES: dict[type[Node], Callable[..., Facts]] = {
     Project: _project,
     Join: _join,
     MultiJoin: _multi_join,
+    Restrict: _restrict,
     Aggregate: _aggregate,
     Distinct: _distinct,
     SetOperation: _set_operation,

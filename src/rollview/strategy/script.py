@@ -41,6 +41,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     UnionAll,
     Window,
@@ -299,7 +300,7 @@ def only_grows(plan: Node, deriving: Derivation) -> bool:
         elif isinstance(node, Join):
             simple = node.kind in (INNER, CROSS, SEMI)
         else:
-            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
+            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Restrict | Distinct)
             simple = plain or isinstance(node, UnionAll)
         grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
     return grows[plan]

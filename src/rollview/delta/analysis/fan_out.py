@@ -28,6 +28,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -64,6 +65,8 @@ def most_rows(plan: Node, rows: Rows, bounds: Bounds, copies: Copies = lambda sc
             return sum(map(most, node.inputs))
         if isinstance(node, Join):
             return of_join(node)
+        if isinstance(node, Restrict):
+            return of_join(node.join)
         if isinstance(node, MultiJoin):
             return math.prod(map(most, node.inputs))
         return math.inf
@@ -123,7 +126,7 @@ def _repeated(node: Node, compared: Collection[str], copies: Copies) -> float:
 
 def _width(node: Node, name: str, bounds: Bounds) -> float:
     """The values that an integer column can have."""
-    while isinstance(node, Filter | Project) or (isinstance(node, Join) and node.kind == SEMI):
+    while isinstance(node, Filter | Project | Restrict) or (isinstance(node, Join) and node.kind == SEMI):
         if isinstance(node, Project):
             value = next(item.value for item in node.output if item.column.name == name)
             if not isinstance(value, exp.Column):

@@ -25,6 +25,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetKind,
     SetOperation,
@@ -66,7 +67,7 @@ def _left(plan: Node, inputs: list[Node | None]) -> Node | None:
 
 def _needs(plan: Node, inputs: list[Node | None]) -> bool:
     """Whether the operator has no rows, as some of its inputs have none."""
-    if isinstance(plan, Filter | Project | Distinct | Generate | Limit | Window | MultiJoin):
+    if isinstance(plan, Filter | Project | Distinct | Generate | Limit | Window | MultiJoin | Restrict):
         return True
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and plan.sets is None

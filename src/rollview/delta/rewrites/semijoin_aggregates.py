@@ -1,7 +1,7 @@
 """An aggregate that is joined is needed for the keys of its partners only.
 
 Before: ``multi join a = b, b = c (lineitem [a], filter brand over part [b], aggregate by c over lineitem [c])``.
-After: the aggregate is over ``join semi c <=> k1 (lineitem, distinct b of filter brand over part)``.
+After: the aggregate is over ``restrict c <=> k1 (lineitem, distinct b of filter brand over part)``.
 So of the touched groups only those of the brand are looked at. Only partners that did not change, and that a condition
 makes small, are used, or what another partner is matched with; the rules for semi joins do the rest.
 """

@@ -2,7 +2,7 @@
 
 | file | what it does |
 |---|---|
-| ``linear.py`` | scan, filter, project, generate, UNION ALL |
+| ``linear.py`` | scan, filter, project, generate, UNION ALL, restriction |
 | ``join.py`` | inner joins of any number of inputs |
 | ``outer_join.py`` | left and full outer joins |
 | ``match.py`` | semi, anti, mark and single joins, in general |
@@ -33,6 +33,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -53,6 +54,7 @@ _DELTAS: dict[type[Node], Rule] = {
     Scan: linear.scan,
     Filter: linear.filter_,
     Project: linear.project,
+    Restrict: linear.restrict,
     Generate: linear.generate,
     UnionAll: linear.union_all,
     Join: join,

@@ -18,7 +18,7 @@ from sqlglot import exp
 from rollview.delta.derivation import Derivation
 from rollview.delta.weights import together
 from rollview.plan.expressions import Expr, conjunction, equality, names_in
-from rollview.plan.nodes import CROSS, FULL, INNER, Filter, Generate, Join, MultiJoin, Node, Project, Scan
+from rollview.plan.nodes import CROSS, FULL, INNER, JOINS, Filter, Generate, Join, MultiJoin, Node, Project, Scan
 
 
 def multi_join(node: MultiJoin, derivation: Derivation) -> Node | None:
@@ -109,7 +109,7 @@ def one_changed(plan: Node, derivation: Derivation) -> bool:
     """Whether a plan has one changed table, whose change goes through it by itself: no version of it is read."""
     if isinstance(plan, Filter | Project | Generate):
         return one_changed(plan.inputs[0], derivation)
-    if isinstance(plan, Join | MultiJoin):
+    if isinstance(plan, JOINS):
         changed = [side for side in plan.inputs if derivation.touches(side)]
         deciding = plan.inputs if plan.kind.is_inner else plan.inputs[:1]
         alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL

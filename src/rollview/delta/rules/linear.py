@@ -1,4 +1,4 @@
-"""Filter, project, explode, UNION ALL: the operator over the delta.
+"""Filter, project, explode, UNION ALL, restriction: the operator over the delta.
 
     Δ(σ R) = σ ΔR      Δ(π R) = π ΔR      Δ(R ∪ S) = ΔR ∪ ΔS
 
@@ -14,8 +14,9 @@ from sqlglot import exp
 
 from rollview.delta.derivation import Derivation, change_scan
 from rollview.delta.weights import together, weighted
+from rollview.errors import InternalError
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Scan, UnionAll, exactly
+from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Restrict, Scan, UnionAll, exactly
 from rollview.plan.reserved import WEIGHT
 from rollview.plan.types import converted
 
@@ -32,6 +33,17 @@ def filter_(node: Filter, derivation: Derivation) -> Node | None:
 def project(node: Project, derivation: Derivation) -> Node | None:
     below = derivation.delta(node.input)
     return None if below is None else Project(below, (*node.output, Computed(WEIGHT, ref(WEIGHT.name))))
+
+
+def restrict(node: Restrict, derivation: Derivation) -> Node | None:
+    """The keys did not change: they are those of another input of a join."""
+    if derivation.touches(node.keys):
+        raise InternalError(f"the keys of {node.title} {node.details} change")
+    below = derivation.delta(node.input)
+    if below is None:
+        return None
+    found = node.with_inputs([derivation.at_hand(below), derivation.new(node.keys)])
+    return exactly(found, (*node.columns, WEIGHT))
 
 
 def generate(node: Generate, derivation: Derivation) -> Node | None:

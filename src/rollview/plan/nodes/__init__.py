@@ -6,7 +6,7 @@ A column's name is unique in its plan, so a join needs no qualifiers, and a part
 |---|---|
 | ``base.py`` | what all operators have in common |
 | ``rows.py`` | scan, values, filter, project, generate |
-| ``joins.py`` | joins and their kinds |
+| ``joins.py`` | joins and their kinds; restrictions to keys |
 | ``groups.py`` | aggregate, distinct |
 | ``sets.py`` | UNION ALL, EXCEPT, INTERSECT |
 | ``windows.py`` | window functions, LIMIT |
@@ -22,6 +22,7 @@ from rollview.plan.nodes.joins import (
     CROSS,
     FULL,
     INNER,
+    JOINS,
     LEFT,
     MARK,
     RIGHT,
@@ -30,6 +31,9 @@ from rollview.plan.nodes.joins import (
     Join,
     JoinKind,
     MultiJoin,
+    Pair,
+    Restrict,
+    restricted,
 )
 from rollview.plan.nodes.recursion import Recursive, RecursiveRef
 from rollview.plan.nodes.rows import Filter, Generate, Project, Scan, Values, exactly
@@ -42,6 +46,7 @@ __all__ = [
     "CROSS",
     "FULL",
     "INNER",
+    "JOINS",
     "LEFT",
     "MARK",
     "RIGHT",
@@ -61,9 +66,11 @@ __all__ = [
     "MultiJoin",
     "Node",
     "Ordering",
+    "Pair",
     "Project",
     "Recursive",
     "RecursiveRef",
+    "Restrict",
     "Scan",
     "SetKind",
     "SetOperation",
@@ -72,6 +79,7 @@ __all__ = [
     "Window",
     "distinct",
     "exactly",
+    "restricted",
     "show",
     "show_all",
     "show_plan",

@@ -1,4 +1,4 @@
-"""Joins of two inputs, and inner joins of several."""
+"""Joins of two inputs, inner joins of several, and restrictions to keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from enum import Enum
 from functools import cached_property
 from typing import ClassVar
 
-from rollview.plan.expressions import Expr, conjuncts, names_in, show
+from sqlglot import exp
+
+from rollview.errors import InternalError
+from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref, show
 from rollview.plan.nodes.base import Column, Node
 
 
@@ -157,3 +160,71 @@ class MultiJoin(Node):
             (frozenset(i for i, part in enumerate(self.parts) if part.names & names_in(condition)), condition)
             for condition in self.conditions
         )
+
+
+#: A value of a restricted plan, and the column of the keys that it must equal, NULL equal to NULL.
+Pair = tuple[Expr, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Restrict(Node):
+    """The rows of which each of some ``values`` equals the column of the same place among ``on``, in one row of the
+    keys, NULL equal to NULL: a semi join with touched keys, which are distinct.
+
+    One that is ``optional`` only saves reading: what is above leaves out the other rows in any case. ``small`` says
+    that an engine may broadcast the keys.
+    """
+
+    title: ClassVar[str] = "restrict"
+    kind: ClassVar[JoinKind] = JoinKind.SEMI
+    input: Node
+    keys: Node
+    values: tuple[Expr, ...]
+    on: tuple[str, ...]
+    optional: bool = False
+    small: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.values) != len(self.on) or not self.keys.names.issuperset(self.on):
+            raise InternalError(f"a restriction compares {len(self.values)} values with {', '.join(self.on)}")
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        return tuple(zip(self.values, self.on, strict=True))
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return self.input.columns
+
+    @cached_property
+    def conditions(self) -> tuple[Expr, ...]:
+        """What must all be true of a row and its keys."""
+        return tuple(exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value, name in self.pairs)
+
+    @cached_property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.conditions
+
+    @property
+    def join(self) -> Join:
+        """The same as a semi join."""
+        return Join(SEMI, self.input, self.keys, conjunction(self.conditions), small="right" if self.small else None)
+
+    @property
+    def details(self) -> str:
+        condition = conjunction(self.conditions)
+        parts = ["" if condition is None else show(condition)]
+        parts += ["(only to read less)"] * self.optional + ["(keys small)"] * self.small
+        return " ".join(parts)
+
+
+def restricted(plan: Node, pairs: Sequence[Pair], keys: Node, *, optional: bool = False) -> Node:
+    """The rows of a plan whose values are among the keys; all of them if there is nothing to compare."""
+    if not pairs:
+        return plan
+    return Restrict(plan, keys, tuple(value for value, _ in pairs), tuple(name for _, name in pairs), optional)
+
+
+#: Operators that match rows of their inputs by ``conditions``, as their ``kind`` says.
+JOINS = Join | MultiJoin | Restrict

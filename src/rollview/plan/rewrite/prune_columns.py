@@ -22,6 +22,7 @@ from rollview.plan.nodes import (
     Node,
     Project,
     Recursive,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -64,6 +65,9 @@ def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
         used = _used(node)
         right = used if node.kind.hides_right else wanted | used
         return [(wanted | used) & node.left.names, right & node.right.names]
+    if isinstance(node, Restrict):
+        used = _used(node)
+        return [(wanted | used) & node.input.names, used & node.keys.names]
     if isinstance(node, UnionAll):
         places = _places(node, wanted)
         return [{side.columns[i].name for i in places} for side in node.inputs]
