@@ -355,8 +355,7 @@ class _Printer:
 
     def _limit(self, node: Limit) -> exp.Query:
         query = self._over(node.input, node.columns)
-        terms = [exp.Ordered(this=t.value.copy(), desc=t.descending, nulls_first=t.nulls_first) for t in node.order]
-        query = query.order_by(*terms, copy=False)
+        query = query.order_by(*(term.clause for term in node.order), copy=False)
         if node.count is not None:
             query = query.limit(node.count, copy=False)
         return query.offset(node.offset, copy=False) if node.offset else query

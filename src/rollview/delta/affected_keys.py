@@ -68,8 +68,7 @@ def _cheaply(plan: Node, names: Sequence[str], derivation: Derivation) -> list[N
         below_names = [value.name for value in picked if value is not None]
         return [_only(each, below_names, names) for each in touched(plan.inputs[0], below_names, derivation)]
     if isinstance(plan, Window):
-        shared = [set(map(str, item.value.args.get("partition_by") or ())) for item in plan.functions]
-        if all(all(str(ref(name)) in part for name in names) for part in shared):
+        if all(ref(name) in function.partition_by for function in plan.functions for name in names):
             return touched(plan.input, names, derivation)
         return None
     if isinstance(plan, UnionAll | SetOperation):

@@ -13,9 +13,6 @@ Expr = exp.Expr
 
 TRUE = exp.true()
 
-#: The entry in an expression's ``meta`` that says what the user wrote, if the expression stands for something else.
-MEANT = "meant"
-
 
 @lru_cache(maxsize=65536)
 def names_in(expr: Expr) -> frozenset[str]:

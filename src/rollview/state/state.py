@@ -30,7 +30,19 @@ from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial,
 from rollview.delta.rules.top_rows import First, first_rows
 from rollview.frontend.query import CompiledView
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan, Window
+from rollview.plan.nodes import (
+    Aggregate,
+    Column,
+    Computed,
+    Filter,
+    Generate,
+    Limit,
+    Node,
+    Project,
+    Scan,
+    Window,
+    WindowFunction,
+)
 from rollview.plan.reserved import STATE, WEIGHT
 
 KEYED, BAG, GROUPS = "keyed", "bag", "groups"
@@ -106,7 +118,7 @@ def window_types(plan: Node, types: Types) -> dict[str, str]:
 def _of_window(node: Window, types: Types) -> dict[str, str]:
     names = [item.column.name for item in node.functions]
     found = dict(zip(names, types(node)[-len(names) :], strict=True))
-    means = [item for item in node.functions if isinstance(item.value.this, exp.Avg)]
+    means = [item for item in node.functions if isinstance(item.call, exp.Avg)]
     more = tuple(each for item in means for each in (_instead(item, exp.Sum, sum_of), _instead(item, exp.Max, mean_in)))
     if more:
         kinds = types(Window(node.input, more))[-len(more) :]
@@ -114,11 +126,9 @@ def _of_window(node: Window, types: Types) -> dict[str, str]:
     return found
 
 
-def _instead(mean: Computed, function: type[exp.Func], named: Callable[[str], str]) -> Computed:
+def _instead(mean: WindowFunction, function: type[exp.Func], named: Callable[[str], str]) -> WindowFunction:
     """Another function in the place of a running mean: the sum of which it is made, a value of those that it is of."""
-    value = mean.value.copy()
-    value.set("this", function(this=mean.value.this.this.copy()))
-    return Computed(Column(named(mean.column.name), ""), value)
+    return replace(mean, column=Column(named(mean.column.name), ""), call=function(this=mean.call.this.copy()))
 
 
 def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:

@@ -40,11 +40,13 @@ from rollview.plan.nodes import (
     Join,
     MultiJoin,
     Node,
+    Ordering,
     Project,
     Restrict,
     Scan,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
     show,
     show_plans,
@@ -184,10 +186,10 @@ def _bag(state: State, delta: Node, deriving: Derivation, strategy: str, grows: 
 
 def _latest(net: Node, state: State) -> Node:
     """For each key the row that it has now, or that it has none."""
-    keys = [ref(c.name) for c in state.plan.columns if c.label in state.on]
-    order = exp.Order(expressions=[exp.Ordered(this=ref(WEIGHT.name), desc=True)])
+    keys = tuple(ref(c.name) for c in state.plan.columns if c.label in state.on)
+    order = (Ordering(ref(WEIGHT.name), descending=True, nulls_first=False),)
     number = Column("__rank", "__rank")
-    ranked = Window(net, (Computed(number, exp.Window(this=exp.RowNumber(), partition_by=keys, order=order)),))
+    ranked = Window(net, (WindowFunction(number, exp.RowNumber(), keys, order),))
     first = Filter(ranked, exp.EQ(this=ref(number.name), expression=exp.Literal.number(1)))
     gone = Computed(DELETED, exp.LT(this=ref(WEIGHT.name), expression=exp.Literal.number(0)))
     return _labelled(first, state.plan.columns, (gone,))

@@ -30,7 +30,19 @@ from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
 from rollview.keys.choices import said
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Combined, Computed, Filter, Generate, Join, Node, Project, UnionAll, Window
+from rollview.plan.nodes import (
+    Aggregate,
+    Combined,
+    Computed,
+    Filter,
+    Generate,
+    Join,
+    Made,
+    Node,
+    Project,
+    UnionAll,
+    Window,
+)
 from rollview.plan.reserved import WEIGHT
 
 #: Functions that give a value of one row as it is, a number of rows, or what follows from the sorted values.
@@ -62,7 +74,7 @@ _REPEATED = (
 )
 
 
-def is_inexact(item: Computed, kinds: Mapping[str, str]) -> bool:
+def is_inexact(item: Made, kinds: Mapping[str, str]) -> bool:
     """Whether an aggregate or window function may give another last bit when computed again. ``kinds`` are the types of
     what such functions make, and by ``mean_in`` of what their means are of: engines add up in floats for these, and
     small integers and decimals do not suffer from it."""
@@ -89,7 +101,9 @@ def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
 
 def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
     """Whether an operator itself computes inexact values."""
-    items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
+    items: Sequence[Made] = ()
+    if isinstance(node, Aggregate | Window):
+        items = node.aggregates if isinstance(node, Aggregate) else node.functions
     return any(is_inexact(item, kinds) for item in items)
 
 
@@ -99,7 +113,7 @@ def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str
     found: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Aggregate | Window):
-            items = node.aggregates if isinstance(node, Aggregate) else node.functions
+            items: Sequence[Made] = node.aggregates if isinstance(node, Aggregate) else node.functions
             found |= {i.column.name: said(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
         for name, values in _values(node):
             of = next((found[used] for value in values for used in _compared(value) if used in found), None)
@@ -117,7 +131,7 @@ def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
         yield from ((item.column.name, [item.value]) for item in node.keys)
         yield from ((item.column.name, [item.value, *keys]) for item in node.aggregates)
     elif isinstance(node, Window):
-        yield from ((item.column.name, [item.value]) for item in node.functions)
+        yield from ((item.column.name, item.expressions) for item in node.functions)
     elif isinstance(node, Generate):
         yield from ((column.name, [node.generator]) for column in node.output)
     elif isinstance(node, Join) and node.mark is not None:

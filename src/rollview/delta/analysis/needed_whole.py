@@ -47,7 +47,7 @@ def find_shared(plan: Node, derivation: Derivation) -> None:
 
 def _looks_at_all(node: Node) -> bool:
     if isinstance(node, Window):
-        return any(not item.value.args.get("partition_by") for item in node.functions)
+        return any(not function.partition_by for function in node.functions)
     return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
 
 

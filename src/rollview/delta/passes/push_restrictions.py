@@ -130,8 +130,8 @@ class _Pushing:
 
 
 def _partitioned_by(node: Window) -> list[Expr]:
-    sets = [list(item.value.args.get("partition_by") or ()) for item in node.functions]
-    return [value for value in sets[0] if all(value in other for other in sets)]
+    first, *others = (function.partition_by for function in node.functions)
+    return [value for value in first if all(value in other for other in others)]
 
 
 def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[Sequence[Expr]]) -> list[Pair]:

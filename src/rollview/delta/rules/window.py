@@ -13,7 +13,7 @@ from rollview.delta.derivation import Derivation
 from rollview.delta.rules.recompute import recomputed, touched_keys
 from rollview.delta.rules.window_lookback import backward_delta
 from rollview.plan.expressions import Expr
-from rollview.plan.nodes import Computed, Node, Window
+from rollview.plan.nodes import Node, Window, WindowFunction
 
 
 def window(node: Window, derivation: Derivation) -> Node | None:
@@ -23,16 +23,16 @@ def window(node: Window, derivation: Derivation) -> Node | None:
     backward = looking_backward(node, derivation.kinds)
     if backward is not None:
         return backward_delta(node, backward, derivation)
-    partition = list(node.functions[0].value.args.get("partition_by") or ())
+    partition = node.functions[0].partition_by
     keys = touched_keys(node.input, partition, derivation)
     return None if keys is None else recomputed(node, [keys], derivation, "partitions")
 
 
 def one_by_one_partitioning(node: Window) -> list[Window]:
     """The window as one for each PARTITION BY, each over the one before it."""
-    groups: dict[tuple[Expr, ...], list[Computed]] = {}
+    groups: dict[tuple[Expr, ...], list[WindowFunction]] = {}
     for item in node.functions:
-        groups.setdefault(tuple(item.value.args.get("partition_by") or ()), []).append(item)
+        groups.setdefault(item.partition_by, []).append(item)
     found: list[Window] = []
     for functions in groups.values():
         found.append(Window(found[-1] if found else node.input, tuple(functions)))

@@ -41,6 +41,7 @@ from rollview.plan.nodes import (
     Project,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
 )
 
@@ -63,7 +64,7 @@ _MANY = Column("__many", "__many", exp.DataType.build("bigint"))
 
 def backward_delta(node: Window, backward: Backward, derivation: Derivation) -> Node | None:
     """The change of the functions' rows from the first touched position of each partition on."""
-    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.this.name])], derivation)
+    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.value.name])], derivation)
     if changed is None:
         return None
     what = "the first touched position of each partition"
@@ -113,18 +114,18 @@ def _computed(
     return Project(found, tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns))
 
 
-def _functions(item: Computed, backward: Backward, kinds: Sequence[int]) -> list[Computed]:
+def _functions(item: WindowFunction, backward: Backward, kinds: Sequence[int]) -> list[WindowFunction]:
     """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
     name = item.column.name
     if (carried := backward.carried.get(name)) is not None:
-        own: list[Expr] = [ref(_PART.name)] if kinds else []
+        by = (*item.partition_by, *([ref(_PART.name)] if kinds else []))
         return [
-            Computed(Column(part.name, "", item.column.type), _over(item.value, part.function, own))
+            replace(item, column=Column(part.name, "", item.column.type), call=part.function, partition_by=by)
             for part in carried.parts
         ]
     kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
     apart = [ref(_seen(kind).name)] if len(kinds) > 1 else []
-    return [Computed(item.column, _over(item.value, item.value.this, apart))]
+    return [replace(item, partition_by=(*item.partition_by, *apart))]
 
 
 def _seen(kind: int) -> Column:
@@ -132,18 +133,10 @@ def _seen(kind: int) -> Column:
     return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
 
 
-def _over(window: Expr, function: Expr, more: Sequence[Expr]) -> Expr:
-    found = window.copy()
-    found.set("this", function.copy())
-    if more:
-        found.set("partition_by", [*(found.args.get("partition_by") or ()), *more])
-    return found
-
-
 def _first_touched(changed: Node, backward: Backward) -> Node:
     """For each touched partition its first touched position, and whether a NULL is among the touched."""
-    position = ref(backward.place.this.name)
-    least = (exp.Max if backward.place.args.get("desc") else exp.Min)(this=position)
+    position = ref(backward.place.value.name)
+    least = (exp.Max if backward.place.descending else exp.Min)(this=position)
     is_null = exp.Is(this=position.copy(), expression=exp.null())
     nulls = exp.Max(
         this=exp.Case(ifs=[exp.If(this=is_null, true=exp.Literal.number(1))], default=exp.Literal.number(0))
@@ -152,7 +145,7 @@ def _first_touched(changed: Node, backward: Backward) -> Node:
     start = Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
     if backward.distance is None:
         return start
-    back = exp.Add if backward.place.args.get("desc") else exp.Sub
+    back = exp.Add if backward.place.descending else exp.Sub
     reach = back(this=ref(_POSITION.name), expression=backward.distance.copy())
     return Project(start, (*(Computed(c, ref(c.name)) for c in start.columns), Computed(_FROM, reach)))
 
@@ -217,8 +210,8 @@ class _Before:
     def near(self) -> Node:
         """The rows before that are in reach of the position."""
         place = self.backward.place
-        test = exp.LTE if place.args.get("desc") else exp.GTE
-        reach = test(this=ref(place.this.name), expression=ref(_FROM.name))
+        test = exp.LTE if place.descending else exp.GTE
+        reach = test(this=ref(place.value.name), expression=ref(_FROM.name))
         return self._rows(self._now(), exp.And(this=exp.Paren(this=self._strictly_before()), expression=reach))
 
     def _now(self) -> Node:
@@ -265,13 +258,13 @@ class _Before:
 
     def _parts(self) -> tuple[Expr, Expr, Expr, Expr, bool]:
         place = self.backward.place
-        value, position = ref(place.this.name), ref(_POSITION.name)
-        descending = bool(place.args.get("desc"))
+        value, position = ref(place.value.name), ref(_POSITION.name)
+        descending = place.descending
         after = (exp.LTE if descending else exp.GTE)(this=value, expression=position)
         before = (exp.GT if descending else exp.LT)(this=value.copy(), expression=position.copy())
         null = exp.Is(this=value.copy(), expression=exp.null())
         touched_null = exp.EQ(this=ref(_NULLS.name), expression=exp.Literal.number(1))
-        return after, before, null, touched_null, bool(place.args.get("nulls_first"))
+        return after, before, null, touched_null, place.nulls_first
 
     def _at_or_after(self) -> Expr:
         after, _, null, touched_null, nulls_first = self._parts()

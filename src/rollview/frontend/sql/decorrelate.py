@@ -14,6 +14,7 @@ A group of no rows needs care: ``count(*)`` over nothing is 0, but a group that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -21,7 +22,6 @@ from rollview.frontend.sql.context import Context, Unbuildable, again
 from rollview.frontend.sql.functions import of_nothing
 from rollview.frontend.sql.scope import typed
 from rollview.plan.expressions import (
-    MEANT,
     Expr,
     conjunction,
     conjuncts,
@@ -53,6 +53,7 @@ from rollview.plan.nodes import (
     SetOperation,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
 )
 
@@ -304,10 +305,8 @@ class Domain:
         if isinstance(node, Distinct):
             return Distinct(exactly(self.inject(node.input, names, source), node.columns + source.columns))
         if isinstance(node, Window):
-            below = self.inject(node.input, names, source)
-            return Window(
-                below, tuple(Computed(f.column, _partitioned(rename(f.value, names), source)) for f in node.functions)
-            )
+            functions = tuple(_partitioned(function, names, source) for function in node.functions)
+            return Window(self.inject(node.input, names, source), functions)
         if isinstance(node, Limit):
             return self._inject_limit(node, names, source)
         if isinstance(node, UnionAll | SetOperation):
@@ -321,14 +320,9 @@ class Domain:
     def _inject_limit(self, node: Limit, names: Mapping[str, str], source: Node) -> Node:
         below = self.inject(node.input, names, source)
         rank = self.context.numbering.column("rank")
-        terms = [
-            exp.Ordered(this=rename(t.value, names), desc=t.descending, nulls_first=t.nulls_first) for t in node.order
-        ]
-        number = exp.Window(
-            this=exp.RowNumber(), partition_by=[typed(c) for c in source.columns], order=exp.Order(expressions=terms)
-        )
-        number.meta[MEANT] = node.clause
-        ranked = Window(below, (Computed(rank, number),))
+        order = tuple(term.over(lambda value: rename(value, names)) for term in node.order)
+        by = tuple(typed(column) for column in source.columns)
+        ranked = Window(below, (WindowFunction(rank, exp.RowNumber(), by, order, meant=node.clause),))
         tests: list[Expr] = [exp.GT(this=typed(rank), expression=exp.Literal.number(node.offset))]
         if node.count is not None:
             tests.append(exp.LTE(this=typed(rank), expression=exp.Literal.number(node.offset + node.count)))
@@ -386,8 +380,7 @@ def _renamed(items: Sequence[Computed], names: Mapping[str, str]) -> tuple[Compu
     return tuple(Computed(item.column, rename(item.value, names)) for item in items)
 
 
-def _partitioned(function: Expr, source: Node) -> Expr:
+def _partitioned(function: WindowFunction, names: Mapping[str, str], source: Node) -> WindowFunction:
     """The window function within each value of the domain."""
-    changed = function.copy()
-    changed.set("partition_by", [*(changed.args.get("partition_by") or []), *(ref(c.name) for c in source.columns)])
-    return changed
+    renamed = function.over(lambda value: rename(value, names))
+    return replace(renamed, partition_by=(*renamed.partition_by, *(ref(c.name) for c in source.columns)))

@@ -15,7 +15,7 @@ A column's name is unique in its plan, so a join needs no qualifiers, and a part
 """
 
 from rollview.plan.expressions import show
-from rollview.plan.nodes.base import UNKNOWN, Column, Computed, Node, Ordering, show_all
+from rollview.plan.nodes.base import UNKNOWN, Column, Computed, Made, Node, Ordering, show_all
 from rollview.plan.nodes.groups import Aggregate, Distinct
 from rollview.plan.nodes.joins import (
     ANTI,
@@ -39,11 +39,13 @@ from rollview.plan.nodes.recursion import Recursive, RecursiveRef
 from rollview.plan.nodes.rows import Filter, Generate, Project, Scan, Values, exactly
 from rollview.plan.nodes.sets import Combined, SetKind, SetOperation, UnionAll, union_of
 from rollview.plan.nodes.text import distinct, show_plan, show_plans, size
-from rollview.plan.nodes.windows import Limit, Window
+from rollview.plan.nodes.windows import CURRENT_ROW, FROM_START, TO_END, Bound, Frame, Limit, Window, WindowFunction
 
 __all__ = [
     "ANTI",
     "CROSS",
+    "CURRENT_ROW",
+    "FROM_START",
     "FULL",
     "INNER",
     "JOINS",
@@ -52,17 +54,21 @@ __all__ = [
     "RIGHT",
     "SEMI",
     "SINGLE",
+    "TO_END",
     "UNKNOWN",
     "Aggregate",
+    "Bound",
     "Column",
     "Combined",
     "Computed",
     "Distinct",
     "Filter",
+    "Frame",
     "Generate",
     "Join",
     "JoinKind",
     "Limit",
+    "Made",
     "MultiJoin",
     "Node",
     "Ordering",
@@ -77,6 +83,7 @@ __all__ = [
     "UnionAll",
     "Values",
     "Window",
+    "WindowFunction",
     "distinct",
     "exactly",
     "restricted",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -39,6 +39,20 @@ class Ordering:
     value: Expr
     descending: bool = False
     nulls_first: bool = True
+
+    @property
+    def clause(self) -> exp.Ordered:
+        """The term in SQL."""
+        descending = True if self.descending else None  # ASC goes without saying
+        return exp.Ordered(this=self.value.copy(), desc=descending, nulls_first=self.nulls_first)
+
+    def over(self, change: Callable[[Expr], Expr]) -> Ordering:
+        """The same order by another value."""
+        return replace(self, value=change(self.value))
+
+    def turned(self) -> Ordering:
+        """The opposite order."""
+        return Ordering(self.value, not self.descending, not self.nulls_first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +154,19 @@ def _is_inputs(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Node)
 
 
-def show_all(computed: Sequence[Computed]) -> str:
+class Made(Protocol):
+    """A column and its value: ``Computed``, or the function of a window."""
+
+    @property
+    def column(self) -> Column: ...
+
+    @property
+    def value(self) -> Expr: ...
+
+
+def show_all(made: Sequence[Made]) -> str:
     parts = []
-    for item in computed:
+    for item in made:
         value = show(item.value)
         parts.append(value if value == item.column.name else f"{value} AS {item.column.name}")
     return ", ".join(parts)

@@ -63,7 +63,7 @@ def _movable(node: Node) -> frozenset[str]:
         return frozenset(item.column.name for item in node.keys)
     if isinstance(node, Window):
         sets = [
-            frozenset(part.name for part in item.value.args.get("partition_by") or () if isinstance(part, exp.Column))
+            frozenset(part.name for part in item.partition_by if isinstance(part, exp.Column))
             for item in node.functions
         ]
         return frozenset.intersection(*sets) if sets else frozenset()
