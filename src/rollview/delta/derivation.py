@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from rollview.delta.partials import Added
 from rollview.delta.weights import consolidated, together, weighted
+from rollview.plan.check import check, check_delta
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
     UNKNOWN,
@@ -25,19 +26,17 @@ from rollview.plan.nodes import (
     Column,
     Computed,
     Distinct,
-    Filter,
-    Generate,
     Node,
     Pair,
     Project,
     Restrict,
     Scan,
-    UnionAll,
     restricted,
 )
 from rollview.plan.rename import by_place, renamed
 from rollview.plan.reserved import WEIGHT
 from rollview.plan.rewrite import apply_rule
+from rollview.plan.traits import Trait, trait_of
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
 
@@ -157,6 +156,8 @@ class Derivation:
                 if rule is None:
                     raise NotMaintained("operator_not_incremental", f"there is no delta rule for {plan.title}")
                 found = self._of_kept(plan) if plan in self.kept else rule(plan, self)
+                if found is not None:
+                    check_delta(found, plan)
                 if found is not None and self.readers[plan] > 1:
                     found = self.at_hand(found)
             self._deltas[plan] = found
@@ -176,6 +177,7 @@ class Derivation:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
+        check(plan, f"the delta rule of step {label}")
         alike = self._alike.setdefault(tuple(node.title for node in plan.walk()), [])
         for step in alike:
             if form(step.plan) == form(plan):
@@ -237,9 +239,9 @@ def _step_scan(step: Step) -> Scan:
 @lru_cache(maxsize=4096)
 def cheap(plan: Node) -> bool:
     """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
-    if isinstance(plan, Filter | Project | Generate | UnionAll):
-        return all(cheap(child) for child in plan.inputs)
-    return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
+    if isinstance(plan, Scan):
+        return plan.version in (STEP, CHANGE)
+    return trait_of(plan) is Trait.LINEAR and all(cheap(child) for child in plan.inputs)
 
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:

@@ -3,6 +3,8 @@
 | file | what it does |
 |---|---|
 | ``nodes/`` | the operators |
+| ``check.py`` | what must hold of every plan |
+| ``traits.py`` | linear, bilinear, grouped, ordered: how results follow changes |
 | ``expressions.py`` | expressions over plan columns |
 | ``reserved.py`` | rollview's own names |
 | ``types.py`` | implicit casts of comparisons and set operations |

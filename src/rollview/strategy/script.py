@@ -24,27 +24,17 @@ from rollview.delta.rules.top_rows import First, first_delta
 from rollview.delta.weights import consolidated, one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
     LEFT,
-    MARK,
     SEMI,
-    SINGLE,
     Aggregate,
     Column,
     Computed,
-    Distinct,
     Filter,
-    Generate,
     Join,
-    MultiJoin,
     Node,
     Ordering,
     Project,
-    Restrict,
     Scan,
-    UnionAll,
     Window,
     WindowFunction,
     exactly,
@@ -52,6 +42,7 @@ from rollview.plan.nodes import (
     show_plans,
 )
 from rollview.plan.reserved import DELETED, STATE, WEIGHT
+from rollview.plan.traits import grows_with
 from rollview.stack import deep
 from rollview.state.state import BAG, GROUPS, KEYED, State
 
@@ -297,12 +288,6 @@ def only_grows(plan: Node, deriving: Derivation) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
     grows: dict[Node, bool] = {}
     for node in plan.walk():
-        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
-            simple = not deriving.touches(node.right)
-        elif isinstance(node, Join):
-            simple = node.kind in (INNER, CROSS, SEMI)
-        else:
-            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Restrict | Distinct)
-            simple = plain or isinstance(node, UnionAll)
-        grows[node] = not deriving.touches(node) or (simple and all(grows[child] for child in node.inputs))
+        sides = zip(node.inputs, grows_with(node), strict=True)
+        grows[node] = all((with_it and grows[side]) or not deriving.touches(side) for side, with_it in sides)
     return grows[plan]

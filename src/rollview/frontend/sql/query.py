@@ -15,6 +15,7 @@ from rollview.frontend.sql.scope import Entry, Scope, place
 from rollview.frontend.sql.select import build_select
 from rollview.frontend.sql.understood import PARENTHESES, SET_OPERATION, VALUES, only
 from rollview.frontend.sql.unique_names import Numbering
+from rollview.plan.check import check
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import UNKNOWN, Column, Distinct, Node, SetKind, SetOperation, UnionAll, union_of
 from rollview.plan.types import mixed
@@ -22,7 +23,7 @@ from rollview.plan.types import mixed
 
 def build_plan(tree: exp.Query, sql: str, tables: Tables) -> Node:
     """The plan of a query; its columns are the query's, in order, labelled as the query names them."""
-    return _query(Context(sql, tables, Numbering(), _query), tree, None)
+    return check(_query(Context(sql, tables, Numbering(), _query), tree, None), "the builder")
 
 
 def _query(context: Context, node: Expr, parent: Scope | None) -> Node:

@@ -123,6 +123,14 @@ class Node:
         return self.stray | below.difference(*(node.names for node in self.inputs))
 
     @cached_property
+    def fault(self) -> str | None:
+        """What is wrong with the plan: an operator that uses a column which no input has. None if nothing is."""
+        below = next((child.fault for child in self.inputs if child.fault is not None), None)
+        if below is not None or not self.stray:
+            return below
+        return f"{self.title} {self.details} uses {', '.join(sorted(self.stray))}, which no input has"
+
+    @cached_property
     def tables(self) -> frozenset[str]:
         """The tables and views that are read."""
         return frozenset[str]().union(*(node.tables for node in self.inputs))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rollview.plan.check import check
 from rollview.plan.nodes import Node, size
 from rollview.plan.rewrite.drop_branches import drop_branches
 from rollview.plan.rewrite.drop_projects import drop_projects
@@ -68,7 +69,7 @@ def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
         if changed == plan:
             break
         plan = changed
-    return apply_rule(prune_columns(plan), flatten_joins)
+    return apply_rule(check(prune_columns(plan), "prune_columns"), flatten_joins)
 
 
 def apply_rule(plan: Node, rule: Rule) -> Node:
@@ -79,6 +80,7 @@ def apply_rule(plan: Node, rule: Rule) -> Node:
         inputs = [done[child] for child in node.inputs]
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         found = node if same else node.with_inputs(inputs)
-        found = rule(found) or found
+        made = rule(found)
+        found = found if made is None else check(made, rule.__name__)
         done[node] = known.setdefault(found, found)
     return done[plan]
