@@ -14,6 +14,7 @@ Each is its own file, with the plan before, the plan after, and the case where i
 | ``outer_to_inner.py`` | outer joins whose padded rows are filtered out |
 | ``prune_columns.py`` | columns that nobody reads |
 | ``push_filters.py`` | filters towards the scans |
+| ``push_join_conditions.py`` | conditions of an inner join on one input → filters |
 | ``right_to_left.py`` | right joins → left joins |
 """
 
@@ -33,6 +34,7 @@ from rollview.plan.rewrite.merge_projects import merge_projects
 from rollview.plan.rewrite.outer_to_inner import outer_to_inner
 from rollview.plan.rewrite.prune_columns import prune_columns
 from rollview.plan.rewrite.push_filters import push_filters
+from rollview.plan.rewrite.push_join_conditions import push_join_conditions
 from rollview.plan.rewrite.right_to_left import right_to_left
 
 #: A rule looks at one operator and gives what takes its place, or None if it does not fire.
@@ -43,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     expand_grouping_sets,
     merge_filters,
     outer_to_inner,
+    push_join_conditions,
     push_filters,
     drop_branches,
     infer_predicates,
