@@ -30,19 +30,7 @@ from rollview.delta.partials import ADD, COUNT, RECOMPUTE, ROWS, Added, Partial,
 from rollview.delta.rules.top_rows import First, first_rows
 from rollview.frontend.query import CompiledView
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
-from rollview.plan.nodes import (
-    Aggregate,
-    Column,
-    Computed,
-    Filter,
-    Generate,
-    Limit,
-    Node,
-    Project,
-    Scan,
-    Window,
-    WindowFunction,
-)
+from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Limit, Node, Project, Scan, Window
 from rollview.plan.reserved import STATE, WEIGHT
 
 KEYED, BAG, GROUPS = "keyed", "bag", "groups"
@@ -119,16 +107,16 @@ def _of_window(node: Window, types: Types) -> dict[str, str]:
     names = [item.column.name for item in node.functions]
     found = dict(zip(names, types(node)[-len(names) :], strict=True))
     means = [item for item in node.functions if isinstance(item.call, exp.Avg)]
-    more = tuple(each for item in means for each in (_instead(item, exp.Sum, sum_of), _instead(item, exp.Max, mean_in)))
+    others = ((exp.Sum, sum_of), (exp.Max, mean_in))  # the sum of which a running mean is made, and a value of those
+    more = tuple(
+        replace(item, column=Column(named(item.column.name), ""), call=function(this=item.call.this.copy()))
+        for item in means
+        for function, named in others
+    )
     if more:
         kinds = types(Window(node.input, more))[-len(more) :]
         found |= dict(zip([item.column.name for item in more], kinds, strict=True))
     return found
-
-
-def _instead(mean: WindowFunction, function: type[exp.Func], named: Callable[[str], str]) -> WindowFunction:
-    """Another function in the place of a running mean: the sum of which it is made, a value of those that it is of."""
-    return replace(mean, column=Column(named(mean.column.name), ""), call=function(this=mean.call.this.copy()))
 
 
 def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:
