@@ -18,10 +18,11 @@ import duck
 import generate
 from histories import Writer
 from rollview.codegen.printer import print_plan
-from rollview.delta.derivation import CHANGE, NEW, OLD, Deriving, Step
+from rollview.delta.derivation import CHANGE, NEW, OLD, Derivation, Step
 from rollview.delta.passes import PASSES, Pass, improved
 from rollview.delta.passes.literal_keys import literal_keys
 from rollview.delta.rewrites import prepared
+from rollview.delta.rules import RULES
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.frontend.query import compile_view
 from rollview.plan.expressions import ref
@@ -71,13 +72,13 @@ def after_delta(
     types = FoundTypes(ask)
 
     added, kinds = added_up(plan, types) if passes else ({}, {})
-    deriving = Deriving(changed, added, kinds | window_types(plan, types) if passes else {})
+    derivation = Derivation(RULES, changed, added, kinds | window_types(plan, types) if passes else {})
     if passes:
-        plan = prepared(plan, deriving)
-    delta = deriving.delta(plan)
+        plan = prepared(plan, derivation)
+    delta = derivation.delta(plan)
     if delta is None:
         return before
-    *steps, last = improved([*deriving.steps, Step("rows", delta, "")], passes)
+    *steps, last = improved([*derivation.steps, Step("rows", delta, "")], passes)
     for step in steps:
         names = [column.name for column in step.plan.columns]
         db.execute(f'CREATE OR REPLACE TEMP TABLE "{step.name}" AS {print_plan(step.plan, "duckdb", names, relation)}')
@@ -140,10 +141,10 @@ def test_joins_of_which_some_tables_change(sql: str) -> None:
 def test_tables_that_did_not_change_are_read_once(changed: str, times: dict[str, int]) -> None:
     """Unless they stand between those that did."""
     plan = compile_view(_JOINS[0], duck.finder(generate.TABLES)).keyed.plan
-    deriving = Deriving(list(changed))
-    delta = deriving.delta(plan)
+    derivation = Derivation(RULES, list(changed))
+    delta = derivation.delta(plan)
     assert delta is not None
-    readers = distinct([delta, *(step.plan for step in deriving.steps)])
+    readers = distinct([delta, *(step.plan for step in derivation.steps)])
     scans = [node for reader in readers for node in reader.inputs if isinstance(node, Scan)]
     read = Counter(node.table for node in scans if node.version == NEW)
     assert {table: read[table] for table in times} == times
@@ -176,9 +177,9 @@ def test_windows_from_the_first_touched_position_on(sql: str) -> None:
 
 def test_windows_that_look_backward_do_not_read_their_partitions_twice() -> None:
     plan = compile_view(_windows()[0], duck.finder(generate.TABLES)).keyed.plan
-    deriving = Deriving(["r"], {}, {"t1_total": "bigint"} | {c.name: "bigint" for c in plan.columns})
-    deriving.delta(plan)
-    assert [step.name.split("_")[1] for step in deriving.steps] == ["first", "before", "partitions"]
+    derivation = Derivation(RULES, ["r"], {}, {"t1_total": "bigint"} | {c.name: "bigint" for c in plan.columns})
+    derivation.delta(plan)
+    assert [step.name.split("_")[1] for step in derivation.steps] == ["first", "before", "partitions"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import shlex
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,24 @@ def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
         for file in files:
             for used in re.findall(r"^\s*from rollview\.(\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE):
                 assert rooms.index(used) <= number, f"{file} imports from {used}"
+
+
+def test_no_module_needs_itself() -> None:
+    """Also through imports inside of functions: these would only hide a cycle."""
+    source = ROOT / "src"
+    files = {
+        ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in (source / "rollview").rglob("*.py")
+    }
+    used: dict[str, set[str]] = {}
+    for name, file in files.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        given = {(node.module or "", alias.name) for node in imports for alias in node.names}
+        both = {inner if (inner := f"{module}.{part}") in files else module for module, part in given}
+        used[name] = both & files.keys() - {name}
+    assert "rollview.delta.rules.join" in used["rollview.delta.rules"]
+    TopologicalSorter(used).prepare()  # raises an error that names the cycle
 
 
 def test_every_package_maps_its_files() -> None:

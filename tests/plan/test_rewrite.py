@@ -15,6 +15,7 @@ from rollview.plan.rewrite.expand_grouping_sets import expand_grouping_sets
 from rollview.plan.rewrite.infer_predicates import infer_predicates
 from rollview.plan.rewrite.merge_filters import merge_filters
 from rollview.plan.rewrite.merge_projects import merge_projects
+from rollview.plan.rewrite.push_join_conditions import push_join_conditions
 from rollview.plan.rewrite.right_to_left import right_to_left
 
 
@@ -46,6 +47,29 @@ def test_push_filters_into_a_join_and_below_a_projection() -> None:
         "  join inner t0_b = t1_a",
         "    filter (t0_a + 1) > 2",
     ]
+
+
+def test_push_join_conditions_but_not_of_outer_joins() -> None:
+    on = "r.a = u.a AND r.b > 1 AND u.b IS NULL AND 1 = 2"
+    assert shown(f"SELECT r.k FROM r JOIN u ON {on}", push_join_conditions) == [
+        "project t0_k",
+        "  join inner (t0_a = t1_a) AND (1 = 2)",
+        "    filter t0_b > 1",
+        "    filter t1_b IS NULL",
+    ]
+    assert shown("SELECT r.k FROM r JOIN u ON r.b > 1", push_join_conditions)[1:] == [
+        "  join cross",
+        "    filter t0_b > 1",
+    ]
+    for kind in ("LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"):
+        sql = f"SELECT 1 AS one FROM r {kind} u ON {on}"
+        assert shown(sql, push_join_conditions) == shown(sql), kind
+
+
+def test_conditions_in_on_cross_equalities_like_those_in_where() -> None:
+    sql = "SELECT r.k FROM r JOIN u ON r.a = u.a AND r.a > 1"
+    filters = [line.strip() for line in shown(sql, *RULES, *RULES, *RULES) if "filter" in line]
+    assert filters == ["filter t0_a > 1", "filter t1_a > 1"]
 
 
 @pytest.mark.parametrize(

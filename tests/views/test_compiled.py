@@ -73,7 +73,7 @@ def test_a_failure_of_the_compiler_is_told_apart(
     rv: Rollview, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delenv("ROLLVIEW_STRICT")
-    monkeypatch.setitem(RULES, Join, _failing)
+    monkeypatch.setitem(RULES.deltas, Join, _failing)
     with pytest.warns(CompilerBug, match="AssertionError: planted"), caplog.at_level(logging.ERROR, "rollview"):
         rv.create("v", "SELECT t.id, u.x FROM t JOIN u ON t.g = u.g")
     assert "planted" in caplog.text
@@ -96,7 +96,7 @@ def test_a_failure_while_the_plan_is_built_is_told_apart_too(rv: Rollview, monke
 
 
 def test_a_failure_of_the_compiler_fails_the_tests(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RULES, Aggregate, _failing)
+    monkeypatch.setitem(RULES.deltas, Aggregate, _failing)
     with pytest.raises(AssertionError, match="planted"):
         rv.create("v", "SELECT DISTINCT n FROM (SELECT g, count(*) AS n FROM t GROUP BY g)")
     assert not rv.views()

@@ -16,16 +16,15 @@ from rollview.codegen.flatten import flattened
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, ref
 from rollview.plan.nodes import (
-    ANTI,
     CROSS,
     FULL,
-    INNER,
     LEFT,
     MARK,
     SEMI,
     SINGLE,
     Aggregate,
     Column,
+    Combined,
     Distinct,
     Filter,
     Generate,
@@ -36,7 +35,9 @@ from rollview.plan.nodes import (
     Project,
     Recursive,
     RecursiveRef,
+    Restrict,
     Scan,
+    SetKind,
     SetOperation,
     UnionAll,
     Values,
@@ -111,7 +112,8 @@ class _Printer:
         """The name of the CTE that is this operator."""
         if node not in self._known:
             query = self.query(node)
-            name = f"{node.title.replace(' ', '_')}_{len(self.ctes)}"
+            title = Join.title if isinstance(node, Restrict) else node.title
+            name = f"{title.replace(' ', '_')}_{len(self.ctes)}"
             self.ctes.append((name, query))
             self._known[node] = name
         return self._known[node]
@@ -172,11 +174,14 @@ class _Printer:
             return self._mark(node)
         if node.kind == SINGLE:
             return self._single(node)
-        if node.kind in (SEMI, ANTI):
+        if node.kind.keeps_left_only:
             return self._semi(node)
         if node.kind == FULL and self.dialect == "postgres" and not _hashable(node):
             return self._full_by_parts(node)
         return self._paired(node)
+
+    def _restrict(self, node: Restrict) -> exp.Query:
+        return self._semi(node.join)
 
     def _paired(self, node: Join) -> exp.Select:
         if self._continues(node.left):  # the joins of a chain are those of one SELECT
@@ -184,14 +189,14 @@ class _Printer:
             query.set("expressions", [ref(column.name) for column in node.columns] or [_dummy()])
         else:
             query = self._over(node.left, node.columns)
-        how = node.kind.upper() + (" OUTER" if node.kind in ("left", "right", "full") else "")
+        how = node.kind.upper() + (" OUTER" if node.kind.is_outer else "")
         on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
         self._hint(query, node)
         return _joined(query, _apart(query, self.source(node.right)), how, on)
 
     def _continues(self, node: Node) -> TypeGuard[Join]:
         """Whether a join needs no SELECT of its own: not for Spark, which is told of each join what is small."""
-        plain = isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT)
+        plain = isinstance(node, Join) and (node.kind.is_inner or node.kind is LEFT)
         return plain and self.dialect != "spark" and self.readers[node] == 1
 
     def _hint(self, query: exp.Select, node: Join) -> None:
@@ -301,15 +306,15 @@ class _Printer:
         return self._set(node, exp.Union, distinct=False)
 
     def _setoperation(self, node: SetOperation) -> exp.Query:
-        kind = exp.Intersect if node.kind == "intersect" else exp.Except
+        kind = exp.Intersect if node.kind is SetKind.INTERSECT else exp.Except
         return self._set(node, kind, distinct=not node.all)
 
-    def _set(self, node: UnionAll, kind: type[exp.SetOperation], *, distinct: bool) -> exp.Query:
+    def _set(self, node: Combined, kind: type[exp.SetOperation], *, distinct: bool) -> exp.Query:
         sides: list[exp.Query] = []
         waiting: list[Node] = [node.right, node.left]
         while waiting:
             side = waiting.pop()
-            if kind is exp.Union and type(side) is UnionAll and self.readers[side] == 1:
+            if kind is exp.Union and isinstance(side, UnionAll) and self.readers[side] == 1:
                 waiting += [side.right, side.left]
                 continue
             query = exp.Select().from_(self.source(side), copy=False)
@@ -350,8 +355,7 @@ class _Printer:
 
     def _limit(self, node: Limit) -> exp.Query:
         query = self._over(node.input, node.columns)
-        terms = [exp.Ordered(this=t.value.copy(), desc=t.descending, nulls_first=t.nulls_first) for t in node.order]
-        query = query.order_by(*terms, copy=False)
+        query = query.order_by(*(term.clause for term in node.order), copy=False)
         if node.count is not None:
             query = query.limit(node.count, copy=False)
         return query.offset(node.offset, copy=False) if node.offset else query

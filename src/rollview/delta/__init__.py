@@ -6,7 +6,6 @@
 | ``weights.py`` | deltas as plans: rows with a weight |
 | ``partials.py`` | partial aggregates that changes are added to |
 | ``affected_keys.py`` | a superset of the keys that a change can touch |
-| ``restrict.py`` | rows restricted to some keys |
 | ``rules/`` | one file per operator |
 | ``analysis/`` | what is true of a plan before its delta is derived |
 | ``rewrites/`` | what is done to a plan before its delta is derived |

@@ -13,16 +13,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving, change_scan
+from rollview.delta.derivation import Derivation, change_scan
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, names_in, ref
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
+    JOINS,
     SEMI,
-    SINGLE,
     Aggregate,
     Column,
     Computed,
@@ -32,36 +27,38 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
-    Recursive,
+    Restrict,
     Scan,
+    SetOperation,
     UnionAll,
     Window,
+    restricted,
     union_of,
 )
 
 
-def touched(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]:
+def touched(plan: Node, names: Sequence[str], derivation: Derivation) -> list[Node]:
     """Relations of the columns ``names`` of a plan that together hold every value whose rows may have changed."""
-    if not deriving.touches(plan):
+    if not derivation.touches(plan):
         return []
     asked = plan, tuple(dict.fromkeys(names))
-    if asked not in deriving.touched:
+    if asked not in derivation.touched:
         names = list(asked[1])
-        found = None if plan in deriving.kept else _cheaply(plan, names, deriving)
+        found = None if plan in derivation.kept else _cheaply(plan, names, derivation)
         if found is None:
-            delta = deriving.delta(plan)
+            delta = derivation.delta(plan)
             found = [] if delta is None else [delta]
-        deriving.touched[asked] = list(dict.fromkeys(_only(each, names, names) for each in found))
-    return deriving.touched[asked]
+        derivation.touched[asked] = list(dict.fromkeys(_only(each, names, names) for each in found))
+    return derivation.touched[asked]
 
 
-def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
+def _cheaply(plan: Node, names: Sequence[str], derivation: Derivation) -> list[Node] | None:
     if isinstance(plan, Scan):
         return [change_scan(plan)]
     if isinstance(plan, Filter | Distinct):
         if isinstance(plan, Filter) and isinstance(plan.input, Scan):
             return [Filter(change_scan(plan.input), plan.condition)]
-        return touched(plan.inputs[0], names, deriving)
+        return touched(plan.inputs[0], names, derivation)
     if isinstance(plan, Project | Aggregate):
         output = plan.output if isinstance(plan, Project) else plan.keys
         values = {item.column.name: item.value for item in output}
@@ -69,45 +66,46 @@ def _cheaply(plan: Node, names: Sequence[str], deriving: Deriving) -> list[Node]
         if not all(isinstance(value, exp.Column) for value in picked):
             return None
         below_names = [value.name for value in picked if value is not None]
-        return [_only(each, below_names, names) for each in touched(plan.inputs[0], below_names, deriving)]
+        return [_only(each, below_names, names) for each in touched(plan.inputs[0], below_names, derivation)]
     if isinstance(plan, Window):
-        shared = [set(map(str, item.value.args.get("partition_by") or ())) for item in plan.functions]
-        if all(all(str(ref(name)) in part for name in names) for part in shared):
-            return touched(plan.input, names, deriving)
+        if all(ref(name) in function.partition_by for function in plan.functions for name in names):
+            return touched(plan.input, names, derivation)
         return None
-    if isinstance(plan, UnionAll) and not isinstance(plan, Recursive):
+    if isinstance(plan, UnionAll | SetOperation):
         found = []
         for side in plan.inputs:
             pairs = {out.name: column.name for out, column in zip(plan.output, side.columns, strict=True)}
             mapped = [pairs[name] for name in names]
-            found += [_only(each, mapped, names) for each in touched(side, mapped, deriving)]
+            found += [_only(each, mapped, names) for each in touched(side, mapped, derivation)]
         return found
-    if isinstance(plan, Join | MultiJoin):
-        return _of_join(plan, names, deriving)
+    if isinstance(plan, JOINS):
+        return _of_join(plan, names, derivation)
     return None
 
 
-def _of_join(plan: Join | MultiJoin, names: Sequence[str], deriving: Deriving) -> list[Node] | None:
+def _of_join(plan: Join | MultiJoin | Restrict, names: Sequence[str], derivation: Derivation) -> list[Node] | None:
     kind = plan.kind
-    if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+    if kind.pads_left:
         return None
-    if kind not in (INNER, CROSS) and not set(names) <= plan.inputs[0].names:
+    if not kind.is_inner and not set(names) <= plan.inputs[0].names:
         return None
-    if kind == SEMI and not deriving.touches(plan.inputs[1]):
-        condition = conjunction(plan.conditions)
+    if kind == SEMI and not derivation.touches(plan.inputs[1]):
         needed = {name for part in plan.conditions for name in names_in(part)} & plan.inputs[0].names
-        left = touched(plan.inputs[0], [*names, *sorted(needed)], deriving)
-        return [Join(SEMI, each, deriving.new(plan.inputs[1]), condition) for each in left]
+        left = touched(plan.inputs[0], [*names, *sorted(needed)], derivation)
+        partner = derivation.new(plan.inputs[1])
+        if isinstance(plan, Restrict):
+            return [restricted(each, plan.pairs, partner, optional=plan.optional) for each in left]
+        return [Join(SEMI, each, partner, conjunction(plan.conditions)) for each in left]
     equal = equal_groups(plan.conditions)
     found: list[Node] = []
     for side in plan.inputs:
-        if not deriving.touches(side):
+        if not derivation.touches(side):
             continue
         there = [next((c for c in columns_equal_to(n, equal) if c in side.names), None) for n in names]
         if any(name is None for name in there):
             return None
         below = [name for name in there if name is not None]
-        found += [_only(each, below, names) for each in touched(side, below, deriving)]
+        found += [_only(each, below, names) for each in touched(side, below, derivation)]
     return found
 
 
@@ -122,7 +120,7 @@ def _only(plan: Node, names: Sequence[str], called: Sequence[str]) -> Node:
     return Project(plan, tuple(Computed(Column(new, new, types[old]), values[old]) for old, new in pairs))
 
 
-def all_touched(plan: Node, names: Sequence[str], deriving: Deriving) -> Node | None:
+def all_touched(plan: Node, names: Sequence[str], derivation: Derivation) -> Node | None:
     """The touched values as one relation; None if nothing below changed."""
-    found = touched(plan, names, deriving)
+    found = touched(plan, names, derivation)
     return union_of(found, found[-1].columns) if found else None

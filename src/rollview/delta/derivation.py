@@ -12,35 +12,31 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from sqlglot import exp
 
 from rollview.delta.partials import Added
-from rollview.delta.restrict import Pair, restricted, restriction
-from rollview.keys.facts import facts_of
+from rollview.delta.weights import consolidated, together, weighted
+from rollview.plan.check import check, check_delta
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
-    CROSS,
-    INNER,
-    LEFT,
     UNKNOWN,
     Aggregate,
     Column,
     Computed,
     Distinct,
-    Filter,
-    Generate,
-    Join,
-    Limit,
     Node,
+    Pair,
     Project,
+    Restrict,
     Scan,
-    UnionAll,
-    Window,
+    restricted,
 )
 from rollview.plan.rename import by_place, renamed
 from rollview.plan.reserved import WEIGHT
 from rollview.plan.rewrite import apply_rule
+from rollview.plan.traits import Trait, trait_of
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
 
@@ -78,19 +74,34 @@ class Keys:
         return restricted(plan, self.pairs, self.plan)
 
 
-class Deriving:
-    """One derivation: which tables changed, the steps so far, and names for new columns.
+#: From an operator to its delta. It asks the derivation for the versions and the deltas of the operator's inputs.
+Rule = Callable[[Any, "Derivation"], Node | None]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rule of each type of operator; and how groups of which all are needed are read in one version, from the
+    relation that has them before and after."""
+
+    deltas: Mapping[type[Node], Rule]
+    whole_groups: Callable[[Aggregate, Derivation, str], Node]
+
+
+class Derivation:
+    """One derivation: its rules, which tables changed, the steps so far, and names for new columns.
 
     ``added`` tells of aggregates how they are added up, ``kinds`` the types of what they and windows make,
     ``partitions`` what helpers store of windows' partitions."""
 
     def __init__(
         self,
+        rules: Rules,
         changed: Collection[str],
         added: Mapping[str, Added] | None = None,
         kinds: Mapping[str, str] | None = None,
         partitions: Mapping[str, Scan] | None = None,
     ) -> None:
+        self.rules = rules
         self.changed = frozenset(changed)
         self.added = added or {}
         self.kinds = kinds or {}
@@ -118,47 +129,35 @@ class Deriving:
         return self._versions[plan, version]
 
     def _found_at(self, plan: Node, version: str) -> Node:
-        from rollview.delta.rules.aggregate import before_and_after, one_version  # it derives here, too
-
         if isinstance(plan, Aggregate) and self.is_whole(plan):
-            return one_version(plan, before_and_after(plan, self), now=version == NEW)
+            return self.rules.whole_groups(plan, self, version)
         if isinstance(plan, Scan):
             return at(plan, version, self.changed)
         if plan in self.kept:
             rows = plan.with_inputs([self._at(child, version) for child in plan.inputs])
             return self.step("rows", rows, f"what several terms read of {plan.title}, {WHEN[version]}")
-        if restriction(plan) is not None:  # to the keys of a partner, which is joined to it in any case
-            return self._at(plan.inputs[0], version)
+        if isinstance(plan, Restrict):  # to the keys of a partner, which is joined to it in any case
+            return self._at(plan.input, version)
         return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
 
     def added_up(self, node: Aggregate) -> Added | None:
         """How the groups of an aggregate follow from sums and counts; None if they do not."""
         return self.added.get(names_of(node))
 
-    def take_whole(self, plan: Node) -> None:
-        """Finds the groups that are needed all, before and after, because what is above looks at every one of them."""
-        from rollview.delta.rules.join import one_changed
-
-        for node in plan.walk():
-            if _looks_at_all(node) and self.touches(node):
-                for inner in _groups_below(node.inputs[0]):
-                    if self.added_up(inner) is not None and one_changed(inner.input, self):
-                        self.whole.append(form(inner))
-
     def is_whole(self, node: Aggregate) -> bool:
         return bool(self.whole) and self.touches(node) and form(node) in self.whole
 
     def delta(self, plan: Node) -> Node | None:
         """The delta of a plan: its columns and a weight; None if nothing below it changed."""
-        from rollview.delta.rules import RULES  # the rules derive the deltas of their inputs here
-
         if plan not in self._deltas:
             found = None
             if self.touches(plan):
-                rule: Callable[[Node, Deriving], Node | None] | None = RULES.get(type(plan))
+                rule = self.rules.deltas.get(type(plan))
                 if rule is None:
                     raise NotMaintained("operator_not_incremental", f"there is no delta rule for {plan.title}")
                 found = self._of_kept(plan) if plan in self.kept else rule(plan, self)
+                if found is not None:
+                    check_delta(found, plan)
                 if found is not None and self.readers[plan] > 1:
                     found = self.at_hand(found)
             self._deltas[plan] = found
@@ -166,28 +165,9 @@ class Deriving:
 
     def _of_kept(self, plan: Node) -> Node:
         """The delta of a plan whose rows are materialized, before and after."""
-        from rollview.delta.weights import consolidated, together, weighted
-
         difference = together([weighted(self.new(plan), 1), weighted(self.old(plan), -1)], plan.columns)
         assert difference is not None
         return consolidated(difference)
-
-    def take_shared(self, plan: Node) -> None:
-        """Finds what several operators read. Its change is computed once; so are its rows, before and after, if all of
-        them are needed in any case and they are few: groups, or one row."""
-        from rollview.delta.rules.join import one_changed
-
-        self.readers = Counter(child for node in plan.walk() for child in node.inputs)
-        for node in plan.walk():
-            added = isinstance(node, Aggregate) and self.added_up(node) is not None and one_changed(node.input, self)
-            if self.touches(node) and self.readers[node] > 1 and _one_row(node) and not added:
-                self.kept.add(node)
-            if self.touches(node) and _looks_at_all(node):
-                below = node.inputs[0]
-                while isinstance(below, Filter | Project) and self.readers[below] < 2:
-                    below = below.input
-                if self.readers[below] > 1 and _few(below):
-                    self.kept.add(below)
 
     def touches(self, plan: Node) -> bool:
         return not self.changed.isdisjoint(plan.tables)
@@ -197,6 +177,7 @@ class Deriving:
 
         A part that differs from an earlier one in the names of its columns only is that one under other names.
         """
+        check(plan, f"the delta rule of step {label}")
         alike = self._alike.setdefault(tuple(node.title for node in plan.walk()), [])
         for step in alike:
             if form(step.plan) == form(plan):
@@ -250,35 +231,6 @@ def form(plan: Node) -> Node:
     return renamed(plan, by_place(plan))
 
 
-def _looks_at_all(node: Node) -> bool:
-    if isinstance(node, Window):
-        return any(not item.value.args.get("partition_by") for item in node.functions)
-    return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
-
-
-def _one_row(node: Node) -> bool:
-    return isinstance(node, Aggregate | Project) and bool(node.inputs[0].inputs) and facts_of(node).key == frozenset()
-
-
-@lru_cache(maxsize=4096)
-def _few(node: Node) -> bool:
-    """Whether rows are groups, or follow from groups one by one."""
-    if isinstance(node, Filter | Project | Limit | Window):
-        return _few(node.inputs[0])
-    if type(node) is UnionAll:
-        return all(_few(side) for side in node.inputs)
-    if isinstance(node, Join) and node.kind in (INNER, CROSS, LEFT):
-        one = [facts_of(side).key == frozenset() for side in node.inputs]
-        return (one[1] and _few(node.left)) or (one[0] and _few(node.right))
-    return isinstance(node, Aggregate)
-
-
-def _groups_below(node: Node) -> list[Aggregate]:
-    if isinstance(node, Aggregate):
-        return [node] if node.keys and node.sets is None else []
-    return _groups_below(node.inputs[0]) if isinstance(node, Filter | Project | Limit | Window) else []
-
-
 def _step_scan(step: Step) -> Scan:
     columns = step.plan.columns
     return Scan(step.name, columns, tuple(column.name for column in columns), version=STEP)
@@ -287,9 +239,9 @@ def _step_scan(step: Step) -> Scan:
 @lru_cache(maxsize=4096)
 def cheap(plan: Node) -> bool:
     """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
-    if isinstance(plan, Filter | Project | Generate | UnionAll):
-        return all(cheap(child) for child in plan.inputs)
-    return isinstance(plan, Scan) and plan.version in (STEP, CHANGE)
+    if isinstance(plan, Scan):
+        return plan.version in (STEP, CHANGE)
+    return trait_of(plan) is Trait.LINEAR and all(cheap(child) for child in plan.inputs)
 
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:

@@ -35,7 +35,7 @@ def tagged(node: UnionAll, carrying: Callable[[Node], Node]) -> UnionAll | None:
 
 
 def _branches(node: Node) -> list[Node]:
-    if type(node) is not UnionAll:
+    if not isinstance(node, UnionAll):
         return [node]
     return [branch for side in node.inputs for branch in _branches(side)]
 
@@ -82,9 +82,9 @@ def _extended(node: UnionAll, branches: list[Node], visible: list[Node], added: 
     left = iter(carrying)
 
     def over(old: Node) -> Node:
-        return (
-            UnionAll(over(old.left), over(old.right), (*old.output, *hidden)) if type(old) is UnionAll else next(left)
-        )
+        if not isinstance(old, UnionAll):
+            return next(left)
+        return UnionAll(over(old.left), over(old.right), (*old.output, *hidden))
 
     whole = over(node)
     assert isinstance(whole, UnionAll)

@@ -15,11 +15,7 @@ from rollview.keys.branches import tagged
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
-    ANTI,
     FULL,
-    MARK,
-    SEMI,
-    SINGLE,
     Column,
     Computed,
     Filter,
@@ -47,7 +43,7 @@ def carrying(plan: Node) -> Node:
         return done[node]
 
     def found(node: Node) -> Node:
-        if isinstance(node, Join) and node.kind in (SEMI, ANTI, MARK, SINGLE):
+        if isinstance(node, Join) and node.kind.is_lookup:
             return node.with_inputs(_apart(node, [carried(node.left), node.right]))
         if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
             over = node.with_inputs(_apart(node, [carried(child) for child in node.inputs]))
@@ -58,7 +54,7 @@ def carrying(plan: Node) -> Node:
             key = facts_of(below).key or frozenset()
             extra = [c for c in below.columns if c.name in key and c.name not in passed and c.name not in node.names]
             return Project(below, node.output + tuple(Computed(column, ref(column.name)) for column in extra))
-        if type(node) is UnionAll:
+        if isinstance(node, UnionAll):
             return tagged(node, carried) or node
         return node
 

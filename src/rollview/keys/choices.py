@@ -17,7 +17,7 @@ from sqlglot import exp
 from rollview.keys.carried import carrying
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, ref, rename
-from rollview.plan.nodes import Column, Node, show
+from rollview.plan.nodes import Column, Node, Ordering, show
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Deciding:
     key: bool
 
     @property
-    def terms(self) -> list[Expr]:
+    def order(self) -> tuple[Ordering, ...]:
         """The columns as terms of an ORDER BY, each ascending with NULL first."""
-        return [exp.Ordered(this=ref(column.name), nulls_first=True) for column in self.columns]
+        return tuple(Ordering(ref(column.name)) for column in self.columns)
 
     @property
-    def any_order(self) -> list[Expr]:
+    def any_order(self) -> tuple[Ordering, ...]:
         """A term where nothing is left to decide, and an order has to be there."""
         ordered = [column for column in self.input.columns if not _unordered(column.type)]
-        return [exp.Ordered(this=ref(column.name), nulls_first=True) for column in ordered[:1]]
+        return tuple(Ordering(ref(column.name)) for column in ordered[:1])
 
     def choice(self, what: str, kind: str) -> Choice:
         """A choice that these columns decide; ``kind`` says what they put in order."""
@@ -78,11 +78,7 @@ def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> D
 
 def said(value: Expr, below: Node) -> str:
     """An expression over an input's columns as its user wrote it, or nearly."""
-    shown = rename(value, {column.name: column.label for column in below.columns})
-    order = shown.args.get("order")
-    if order is not None and not order.expressions:
-        shown.set("order", None)
-    return show(shown)
+    return show(rename(value, {column.name: column.label for column in below.columns}))
 
 
 def _unordered(kind: exp.DataType) -> bool:

@@ -21,7 +21,7 @@ from sqlglot import exp
 from rollview.keys.choices import Choice, Deciding, deciding, said
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, conjunction, names_in, ref
-from rollview.plan.nodes import Aggregate, Distinct, Node, UnionAll
+from rollview.plan.nodes import FROM_START, Aggregate, Combined, Distinct, Frame, Node
 
 #: Wrappers of a function that belong to it.
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
@@ -70,7 +70,7 @@ def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tup
     of_values = by_value(value)
     if of_values is not None:
         return of_values[0], replace(row, input=below), Choice(what, of_values[1])
-    found = by_row(value, row, known) or in_order(value, row.terms)
+    found = by_row(value, row, known) or in_order(value, [term.clause for term in row.order])
     if found is None:
         return None
     if not row.columns:
@@ -127,9 +127,9 @@ def by_row(value: Expr, row: Deciding, known: Names) -> Expr | None:
     return _put(value, changed)
 
 
-def in_order(value: Expr, terms: Sequence[Expr], spec: Expr | None = None) -> Expr | None:
+def in_order(value: Expr, terms: Sequence[Expr], frame: Frame | None = None) -> Expr | None:
     """A function over rows in the order of some terms, beside an order that it has; None if the order of the rows makes
-    no difference to it. ``spec`` is the frame, if it is a window function."""
+    no difference to it. ``frame`` is its own, if it is a window function."""
     called, conditions = unwrapped(value), _conditions(value)
     found: Expr
     if isinstance(called, exp.ArrayAgg | exp.GroupConcat):
@@ -143,7 +143,7 @@ def in_order(value: Expr, terms: Sequence[Expr], spec: Expr | None = None) -> Ex
         if isinstance(called, exp.AnyValue) or _ignores_nulls(value):
             conditions.append(exp.Not(this=exp.Is(this=inner.copy(), expression=exp.null())))
         found = (exp.Last if isinstance(called, _LAST) else exp.First)(this=_order(called.this, terms))
-    elif isinstance(called, exp.NthValue) and (spec is None or spec.args.get("start") == "UNBOUNDED"):
+    elif isinstance(called, exp.NthValue) and (frame is None or frame.start == FROM_START):
         if _ignores_nulls(value):
             return None
         conditions.append(exp.EQ(this=terms[0].this.copy(), expression=called.args["offset"].copy()))
@@ -167,7 +167,7 @@ def order_unseen(plan: Node) -> Names:
         return frozenset()
     seen = {column.name for column in plan.columns}
     for node in plan.walk():
-        if isinstance(node, Distinct | UnionAll):
+        if isinstance(node, Distinct | Combined):
             seen |= {name for side in node.inputs for name in side.names}
         for value in node.expressions:
             for column in value.find_all(exp.Column):

@@ -3,7 +3,7 @@
 | operator | key |
 |---|---|
 | scan | the declared key |
-| filter, window, limit, semi, anti, mark, single | the input's (the left input's) |
+| filter, window, limit, restrict, semi, anti, mark, single | the input's (the left input's) |
 | project | the input's, if its columns are all passed on |
 | join | both keys; the left one alone if the condition gives each left row one right row at most |
 | aggregate | the group columns; none of them for one group |
@@ -27,9 +27,7 @@ from sqlglot import exp
 from rollview.plan.expressions import Expr, conjuncts, equality, names_in
 from rollview.plan.nodes import (
     ANTI,
-    CROSS,
     FULL,
-    INNER,
     LEFT,
     MARK,
     RIGHT,
@@ -44,6 +42,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -212,7 +211,7 @@ def _join(node: Join) -> Facts:
     if node.kind == SINGLE:
         return Facts(left.key, left.dependencies, left.not_null)
     both = None if left.key is None or right.key is None else left.key | right.key
-    if node.kind in (INNER, CROSS):
+    if node.kind.is_inner:
         facts = Facts(both, left.dependencies | right.dependencies, left.not_null | right.not_null)
         return _told(facts, node.condition, types)
     if node.kind == LEFT:
@@ -247,6 +246,10 @@ def _multi_join(node: MultiJoin) -> Facts:
     for condition in node.conditions:
         facts = _told(facts, condition, _types(node))
     return facts
+
+
+def _restrict(node: Restrict) -> Facts:
+    return facts_of(node.input)
 
 
 def _padded(facts: Facts) -> frozenset[tuple[Names, str]]:
@@ -334,7 +337,7 @@ def constants(node: Node, name: str) -> frozenset[Expr] | None:
         return constants(node.input, value.name) if isinstance(value, exp.Column) else None
     if isinstance(node, Filter | Window | Limit | Distinct) and name in node.inputs[0].names:
         return constants(node.inputs[0], name)
-    if type(node) is UnionAll:
+    if isinstance(node, UnionAll):
         place = [column.name for column in node.output].index(name)
         both = [constants(side, side.columns[place].name) for side in node.inputs]
         return None if both[0] is None or both[1] is None else both[0] | both[1]
@@ -366,6 +369,7 @@ _RULES: dict[type[Node], Callable[..., Facts]] = {
     Project: _project,
     Join: _join,
     MultiJoin: _multi_join,
+    Restrict: _restrict,
     Aggregate: _aggregate,
     Distinct: _distinct,
     SetOperation: _set_operation,

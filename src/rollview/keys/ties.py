@@ -19,8 +19,19 @@ from sqlglot import exp
 from rollview.keys.choices import Choice, Deciding, deciding, said
 from rollview.keys.elements import by_row, by_value, in_order, unwrapped
 from rollview.keys.facts import facts_of
-from rollview.plan.expressions import MEANT, Expr, ref
-from rollview.plan.nodes import Column, Computed, Limit, Node, Ordering, Window, exactly
+from rollview.plan.expressions import ref
+from rollview.plan.nodes import (
+    FROM_START,
+    TO_END,
+    Column,
+    Frame,
+    Limit,
+    Node,
+    Ordering,
+    Window,
+    WindowFunction,
+    exactly,
+)
 
 #: Window functions whose value depends on the place of a row among its ties, whatever their frame is.
 _BY_PLACE = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
@@ -43,16 +54,15 @@ def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
             return node
         if not row.any_order:
             choices.append(row.choice(what, "the first rows"))
-        return replace(node, order=tuple(Ordering(term.this) for term in row.any_order))
+        return replace(node, order=row.any_order)
     choices.append(row.choice(what, "ties" if node.order else "the first rows"))
-    more = (Ordering(ref(column.name)) for column in row.columns)
-    return exactly(replace(node, input=row.input, order=(*node.order, *more)), node.columns)
+    return exactly(replace(node, input=row.input, order=(*node.order, *row.order)), node.columns)
 
 
 def window_without_ties(node: Window, choices: list[Choice]) -> Node:
     """The functions over orders that decide."""
     found = _Orders(node, choices)
-    functions = tuple(replace(item, value=found.decided(item.value)) for item in node.functions)
+    functions = tuple(map(found.decided, node.functions))
     if functions == node.functions:
         return node
     below = Window(found.input, tuple(found.numbers)) if found.numbers else found.input
@@ -65,121 +75,86 @@ class _Orders:
 
     node: Window
     choices: list[Choice]
-    numbers: list[Computed] = field(default_factory=list)
+    numbers: list[WindowFunction] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.input = self.node.input
 
-    def decided(self, window: Expr) -> Expr:
-        called, order = unwrapped(window.this), window.args.get("order")
+    def decided(self, function: WindowFunction) -> WindowFunction:
+        called, frame = unwrapped(function.call), function.frame
         if any(isinstance(part, exp.Order) for part in called.iter_expressions()):
-            return window  # it has an order of its own: that of another decision
-        spec, by = window.args.get("spec"), window.args.get("partition_by") or ()
-        terms = list(order.expressions) if order is not None else []
-        names = [part.name for part in by if isinstance(part, exp.Column)]
-        if not _counts_rows(spec):
+            return function  # it has an order of its own: that of another decision
+        names = [part.name for part in function.partition_by if isinstance(part, exp.Column)]
+        if not _counts_rows(frame):
             if not isinstance(called, (*_BY_PLACE, *_BY_ORDER)):
-                return self._of_values(window, names)
+                return self._of_values(function, names)
             if isinstance(called, exp.ArrayAgg | exp.GroupConcat) and isinstance(called.this, exp.Distinct):
-                return self._of_values(window, names)
-        row = deciding(self.input, [*names, *(t.this.name for t in terms if isinstance(t.this, exp.Column))])
-        if isinstance(called, _BY_PLACE) or _counts_rows(spec) or _is_first(window.this, spec):
-            return self._of_values(self._extended(window, terms, row), names)
-        if terms and not row.columns:
-            return window
-        if _is_whole(spec, terms):
-            found = self._extended(window, terms, row).copy()
-            found.set("spec", _whole_partition())
-            return found
-        return self._numbered(window, terms, row)
+                return self._of_values(function, names)
+        values = [term.value for term in function.order]
+        row = deciding(self.input, [*names, *(value.name for value in values if isinstance(value, exp.Column))])
+        if isinstance(called, _BY_PLACE) or _counts_rows(frame) or _is_first(function):
+            return self._of_values(self._extended(function, row), names)
+        if values and not row.columns:
+            return function
+        if (frame is None and not values) or (frame is not None and frame.is_whole):
+            return replace(self._extended(function, row), frame=Frame("ROWS", FROM_START, TO_END))
+        return self._numbered(function, row)
 
-    def _of_values(self, window: Expr, names: list[str]) -> Expr:
-        """With a function that leaves nothing open whatever the order of its frame is."""
-        what = said(window, self.node.input)
-        found = by_value(window.this)
+    def _of_values(self, function: WindowFunction, names: list[str]) -> WindowFunction:
+        """With a call that leaves nothing open whatever the order of its frame is."""
+        what = said(function.value, self.node.input)
+        found = by_value(function.call)
         if found is not None:
             self.choices.append(Choice(what, found[1]))
-        elif isinstance(unwrapped(window.this), exp.ArgMax | exp.ArgMin):
+        elif isinstance(unwrapped(function.call), exp.ArgMax | exp.ArgMin):
             row = deciding(self.input, names)
-            value = by_row(window.this, row, facts_of(row.input).closure(names))
+            value = by_row(function.call, row, facts_of(row.input).closure(names))
             if value is None:
-                return window
+                return function
             self.choices.append(row.choice(what, "ties"))
             self.input, found = row.input, (value, "")
-        if found is None:
-            return window
-        changed = window.copy()
-        changed.set("this", found[0])
-        return changed
+        return function if found is None else replace(function, call=found[0])
 
-    def _extended(self, window: Expr, terms: list[Expr], row: Deciding) -> Expr:
+    def _extended(self, function: WindowFunction, row: Deciding) -> WindowFunction:
         """Over the order with the columns that decide."""
-        more = row.terms
+        more = row.order
         if more:
-            self._tell(window, row, "ties" if terms else "rows")
-        elif not terms:
+            self._tell(function, row, "ties" if function.order else "rows")
+        elif not function.order:
             more = row.any_order
-        if not more:
-            return window
-        changed = window.copy()
-        changed.set("order", exp.Order(expressions=[*(term.copy() for term in terms), *more]))
-        return changed
+        return replace(function, order=(*function.order, *more))
 
-    def _numbered(self, window: Expr, terms: list[Expr], row: Deciding) -> Expr:
+    def _numbered(self, function: WindowFunction, row: Deciding) -> WindowFunction:
         """Over a frame with ties, the rows of which are taken by their numbers in the order that decides."""
-        number = Column(f"{self.node.functions[0].column.name}_n{len(self.numbers)}", "", exp.DataType.build("int"))
-        value = in_order(window.this, [exp.Ordered(this=ref(number.name), nulls_first=True)], window.args.get("spec"))
+        column = Column(f"{self.node.functions[0].column.name}_n{len(self.numbers)}", "", exp.DataType.build("int"))
+        order = (*function.order, *row.order)
+        number = WindowFunction(column, exp.RowNumber(), function.partition_by, order)
+        known = next((each for each in self.numbers if replace(each, column=column) == number), number)
+        value = in_order(function.call, [Ordering(ref(known.column.name)).clause], function.frame)
         if value is None:
-            return window
-        self._tell(window, row, "ties")
-        order = exp.Order(expressions=[*(term.copy() for term in terms), *row.terms])
-        by = [part.copy() for part in window.args.get("partition_by") or ()]
-        function = exp.Window(this=exp.RowNumber(), partition_by=by, order=order)
-        known = next((item for item in self.numbers if item.value == function), None)
-        if known is None:
-            self.numbers.append(Computed(number, function))
-        elif known.column != number:
-            value = in_order(
-                window.this, [exp.Ordered(this=ref(known.column.name), nulls_first=True)], window.args.get("spec")
-            )
-        changed = window.copy()
-        changed.set("this", value)
-        return changed
+            return function
+        self._tell(function, row, "ties")
+        if known is number:
+            self.numbers.append(number)
+        return replace(function, call=value)
 
-    def _tell(self, window: Expr, row: Deciding, kind: str) -> None:
-        what = said(window, self.node.input)
-        if (limit := window.meta.get(MEANT)) is not None:
-            each = ", ".join(said(part, self.node.input) for part in window.args["partition_by"])
-            what, kind = f"{limit} for each {each}", "the first rows" if kind == "rows" else kind
+    def _tell(self, function: WindowFunction, row: Deciding, kind: str) -> None:
+        what = said(function.value, self.node.input)
+        if function.meant is not None:
+            each = ", ".join(said(part, self.node.input) for part in function.partition_by)
+            what, kind = f"{function.meant} for each {each}", "the first rows" if kind == "rows" else kind
         self.choices.append(row.choice(what, kind))
         self.input = row.input
 
 
-def _counts_rows(spec: Expr | None) -> bool:
+def _counts_rows(frame: Frame | None) -> bool:
     """Whether a frame has other rows if ties come in another order."""
-    return spec is not None and spec.args.get("kind") == "ROWS" and not _unbounded(spec)
+    return frame is not None and frame.unit == "ROWS" and not frame.is_whole
 
 
-def _unbounded(spec: Expr) -> bool:
-    sides = (spec.args.get("start"), spec.args.get("start_side"), spec.args.get("end"), spec.args.get("end_side"))
-    return sides == ("UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING")
-
-
-def _is_first(function: Expr, spec: Expr | None) -> bool:
+def _is_first(function: WindowFunction) -> bool:
     """Whether a function takes the first row of its partition. With IGNORE NULLS, it takes one of the frame."""
-    while isinstance(function, exp.RespectNulls):
-        function = function.this
-    return isinstance(function, exp.FirstValue | exp.First) and (spec is None or _from_the_start(spec))
-
-
-def _from_the_start(spec: Expr) -> bool:
-    return spec.args.get("start") == "UNBOUNDED" and spec.args.get("start_side") == "PRECEDING"
-
-
-def _is_whole(spec: Expr | None, terms: list[Expr]) -> bool:
-    """Whether a frame is the whole partition."""
-    return (spec is None and not terms) or (spec is not None and _unbounded(spec))
-
-
-def _whole_partition() -> Expr:
-    return exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="UNBOUNDED", end_side="FOLLOWING")
+    call, frame = function.call, function.frame
+    while isinstance(call, exp.RespectNulls):
+        call = call.this
+    return isinstance(call, exp.FirstValue | exp.First) and (frame is None or frame.start == FROM_START)

@@ -2,7 +2,9 @@
 
 | file | what it does |
 |---|---|
-| ``nodes.py`` | the operators |
+| ``nodes/`` | the operators |
+| ``check.py`` | what must hold of every plan |
+| ``traits.py`` | linear, bilinear, grouped, ordered: how results follow changes |
 | ``expressions.py`` | expressions over plan columns |
 | ``reserved.py`` | rollview's own names |
 | ``types.py`` | implicit casts of comparisons and set operations |

@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from sqlglot import exp
 
+from rollview.stack import deep
+
 Expr = exp.Expr
 
 TRUE = exp.true()
-
-#: The entry in an expression's ``meta`` that says what the user wrote, if the expression stands for something else.
-MEANT = "meant"
 
 
 @lru_cache(maxsize=65536)
@@ -128,3 +127,18 @@ def equality(expr: Expr) -> tuple[Expr, Expr] | None:
     """The two sides, if the expression is an equality."""
     bare = expr.unnest() if isinstance(expr, exp.Paren) else expr
     return (bare.left, bare.right) if isinstance(bare, exp.EQ | exp.NullSafeEQ) else None
+
+
+@deep
+def show(expr: Expr) -> str:
+    """An expression as a person reads it."""
+    bare = expr.copy()
+    for identifier in bare.find_all(exp.Identifier):
+        if identifier.this.isidentifier():
+            identifier.set("quoted", False)
+    for each in list(bare.find_all(exp.ArrayAgg)):  # Spark's printer has no order inside of it
+        if isinstance(each.this, exp.Order):
+            named = exp.Anonymous(this="COLLECT_LIST", expressions=[each.this])
+            bare = named if each is bare else bare
+            each.replace(named)
+    return bare.sql(dialect="spark", copy=False)

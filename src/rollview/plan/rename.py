@@ -40,7 +40,7 @@ def renamed(plan: Node, names: Mapping[str, str]) -> Node:
 
     def changed(whole: Any) -> dict[str, Any]:
         values = {field.name: getattr(whole, field.name) for field in fields(whole)}
-        named = {key: tuple(names[name] for name in values[key]) for key in ("key", "not_null") if key in values}
+        named = {key: tuple(names[name] for name in values[key]) for key in ("key", "not_null", "on") if key in values}
         return {name: part(value) for name, value in values.items() if not isinstance(value, str)} | named
 
     for node in plan.walk():

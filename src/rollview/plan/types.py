@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, names_in
-from rollview.plan.nodes import UNKNOWN, Column, UnionAll
+from rollview.plan.nodes import UNKNOWN, Column, Combined
 
 _Type = exp.DataType.Type
 _WIDE = {_Type.BIGINT, _Type.DECIMAL}
@@ -44,7 +44,7 @@ def mixed(a: exp.DataType, b: exp.DataType) -> bool:
     return texts[0] != texts[1] and not {a.this, b.this} & {UNKNOWN.this, _Type.NULL}
 
 
-def converted(union: UnionAll) -> list[Column]:
+def converted(union: Combined) -> list[Column]:
     """The columns of a set operation that have other types in one input than in the other."""
     columns = zip(union.output, union.left.columns, union.right.columns, strict=True)
     return [out for out, a, b in columns if not _alike(a.type, b.type)]

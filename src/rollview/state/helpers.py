@@ -22,9 +22,10 @@ from sqlglot import exp
 
 from rollview.delta.analysis.inexact import makes_inexact
 from rollview.delta.analysis.lookback import stored_of
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rewrites.eager_aggregation import grouped_first
 from rollview.delta.rewrites.semijoin_aggregates import focused
+from rollview.delta.rules import RULES
 from rollview.delta.rules.semi_anti import sought_keys
 from rollview.delta.rules.top_rows import first_rows
 from rollview.delta.rules.window import one_by_one_partitioning
@@ -68,7 +69,7 @@ def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
     def replaced(node: Node, top: bool) -> Node:
         if (stored := stored_as(node, top)) is not None:
             return stored
-        top = top and (isinstance(node, Project | Filter) or type(node) is UnionAll)
+        top = top and isinstance(node, Project | Filter | UnionAll)
         inside = node.with_inputs([over(child, top) for child in node.inputs]) if node.inputs else node
         return over_keys(inside) if isinstance(inside, Join) else inside
 
@@ -172,9 +173,9 @@ def _below_root(plan: Node, change: Callable[[Node, bool], Node], top: bool) -> 
 
 def _prepared(plan: Node) -> Node:
     """Groups before left joins, and for the keys of their partners only, as far as another table says which."""
-    early = grouped_first(plan, Deriving(_tables(plan)))
+    early = grouped_first(plan, Derivation(RULES, _tables(plan)))
     groups = [node for node in early.walk() if isinstance(node, Aggregate)]
-    found = focused(early, Deriving({table for node in groups for table in _tables(node)}))
+    found = focused(early, Derivation(RULES, {table for node in groups for table in _tables(node)}))
     return apply_rule(found, lambda node: replace(node, version="") if isinstance(node, Scan) else None)
 
 

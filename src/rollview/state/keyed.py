@@ -13,7 +13,7 @@ from rollview.delta.derivation import CHANGE
 from rollview.delta.weights import consolidated
 from rollview.frontend.query import CompiledView
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Column, Computed, Filter, Node, Project, Window
+from rollview.plan.nodes import Column, Computed, Filter, Node, Ordering, Project, Window, WindowFunction
 from rollview.plan.reserved import DELETED, WEIGHT
 from rollview.state.columns import ONE, feed_of, labelled, relabelled, scan_of, stored_names, text_of
 from rollview.state.state import Followed, Shown, State
@@ -45,10 +45,10 @@ class Keyed(State):
 
     def _latest(self, net: Node) -> Node:
         """For each key the row that it has now, or that it has none."""
-        keys = [ref(c.name) for c in self.plan.columns if c.label in self.on]
-        order = exp.Order(expressions=[exp.Ordered(this=ref(WEIGHT.name), desc=True)])
+        keys = tuple(ref(c.name) for c in self.plan.columns if c.label in self.on)
+        order = (Ordering(ref(WEIGHT.name), descending=True, nulls_first=False),)
         number = Column("__rank", "__rank")
-        ranked = Window(net, (Computed(number, exp.Window(this=exp.RowNumber(), partition_by=keys, order=order)),))
+        ranked = Window(net, (WindowFunction(number, exp.RowNumber(), keys, order),))
         first = Filter(ranked, exp.EQ(this=ref(number.name), expression=exp.Literal.number(1)))
         gone = Computed(DELETED, exp.LT(this=ref(WEIGHT.name), expression=exp.Literal.number(0)))
         return labelled(first, self.plan.columns, (gone,))

@@ -72,16 +72,14 @@ def window_types(plan: Node, types: Types) -> dict[str, str]:
 
 def _of_window(node: Window, types: Types) -> dict[str, str]:
     found = types.of(node, [item.column for item in node.functions])
-    means = [item for item in node.functions if isinstance(item.value.this, exp.Avg)]
-    more = tuple(each for item in means for each in (_instead(item, exp.Sum, sum_of), _instead(item, exp.Max, mean_in)))
+    means = [item for item in node.functions if isinstance(item.call, exp.Avg)]
+    others = ((exp.Sum, sum_of), (exp.Max, mean_in))  # the sum of which a running mean is made, and a value of those
+    more = tuple(
+        replace(item, column=Column(named(item.column.name), ""), call=function(this=item.call.this.copy()))
+        for item in means
+        for function, named in others
+    )
     return found | types.of(Window(node.input, more), [item.column for item in more]) if more else found
-
-
-def _instead(mean: Computed, function: type[exp.Func], named: Callable[[str], str]) -> Computed:
-    """Another function in the place of a running mean: the sum of which it is made, a value of those that it is of."""
-    value = mean.value.copy()
-    value.set("this", function(this=mean.value.this.this.copy()))
-    return Computed(Column(named(mean.column.name), ""), value)
 
 
 def added_up(plan: Node, types: Types) -> tuple[dict[str, Added], dict[str, str]]:

@@ -10,36 +10,28 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rollview.delta.analysis.inexact import touched_rows
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.partials import COUNT, ROWS
 from rollview.delta.rewrites import prepared
+from rollview.delta.rules import RULES
 from rollview.delta.rules.aggregate import touched_groups as touched_keys
 from rollview.delta.rules.semi_anti import turning
 from rollview.delta.rules.top_rows import first_delta
 from rollview.delta.weights import consolidated, one_by_one
 from rollview.plan.expressions import conjunction, ref
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
     LEFT,
-    MARK,
     SEMI,
-    SINGLE,
     Aggregate,
     Computed,
-    Distinct,
     Filter,
-    Generate,
     Join,
-    MultiJoin,
     Node,
     Project,
-    Scan,
-    UnionAll,
     exactly,
 )
 from rollview.plan.reserved import WEIGHT
+from rollview.plan.traits import grows_with
 from rollview.state.groups import Groups
 from rollview.state.keyed import Keyed
 from rollview.state.state import Followed, State
@@ -56,9 +48,9 @@ class Change:
     rows: int = 0
 
 
-def derivation(followed: Followed, change: Change) -> Deriving:
+def derivation(followed: Followed, change: Change) -> Derivation:
     """A derivation over the plan that a state follows."""
-    return Deriving(change.tables, followed.added, followed.kinds, followed.partitions)
+    return Derivation(RULES, change.tables, followed.added, followed.kinds, followed.partitions)
 
 
 def row_changes(state: State, change: Change) -> SignedRows | None:
@@ -124,25 +116,19 @@ def touched_groups(state: Groups, change: Change) -> TouchedGroups | None:
 
 def grows(plan: Node, change: Change) -> bool:
     """Whether a change can only mean more rows of a plan."""
-    return change.tables <= change.growing and only_grows(plan, Deriving(change.tables))
+    return change.tables <= change.growing and only_grows(plan, Derivation(RULES, change.tables))
 
 
-def only_grows(plan: Node, deriving: Deriving) -> bool:
+def only_grows(plan: Node, deriving: Derivation) -> bool:
     """Whether more rows in the changed tables can only mean more rows in the result."""
     growing: dict[Node, bool] = {}
     for node in plan.walk():
-        if isinstance(node, Join) and node.kind in (LEFT, ANTI, MARK, SINGLE):
-            simple = not deriving.touches(node.right)
-        elif isinstance(node, Join):
-            simple = node.kind in (INNER, CROSS, SEMI)
-        else:
-            plain = isinstance(node, Scan | Filter | Project | Generate | MultiJoin | Distinct)
-            simple = plain or type(node) is UnionAll
-        growing[node] = not deriving.touches(node) or (simple and all(growing[child] for child in node.inputs))
+        sides = zip(node.inputs, grows_with(node), strict=True)
+        growing[node] = all((with_it and growing[side]) or not deriving.touches(side) for side, with_it in sides)
     return growing[plan]
 
 
-def _takes_back(plan: Node, deriving: Deriving) -> bool:
+def _takes_back(plan: Node, deriving: Derivation) -> bool:
     """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
     has the rows that a changed one meets after, and before."""
     semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)

@@ -18,7 +18,7 @@ from rollview.errors import SchemaChanged, TableNotFound, VersionGone
 from rollview.frontend.sql import BaseTable
 from rollview.parse.names import quote
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Column, Computed, Node, Project, Scan, SetOperation
+from rollview.plan.nodes import Column, Computed, Node, Project, Scan, SetKind, SetOperation
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_VERSION, DELETE, UPDATE_BEFORE, Identity
 from rollview.views.catalog import Catalog
@@ -238,8 +238,8 @@ def _weighted_feed(columns: Sequence[tuple[str, str]]) -> Node:
 def _difference(columns: Sequence[tuple[str, str]]) -> Node:
     """What one relation has beyond another, as weights."""
     old, new = scan_of("old", columns), scan_of("new", columns)
-    gone = SetOperation(old, new, old.output, kind="except", all=True)
-    come = SetOperation(new, old, new.output, kind="except", all=True)
+    gone = SetOperation(old, new, old.output, kind=SetKind.EXCEPT, all=True)
+    come = SetOperation(new, old, new.output, kind=SetKind.EXCEPT, all=True)
     both = together([weighted(come, 1), negated(weighted(gone, 1))], new.output)
     assert both is not None
     return consolidated(both)

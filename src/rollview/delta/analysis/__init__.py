@@ -4,5 +4,6 @@
 |---|---|
 | ``lookback.py`` | which window functions depend on earlier rows only |
 | ``inexact.py`` | aggregates of floats, which do not repeat exactly |
+| ``needed_whole.py`` | relations that are read whole in any case |
 | ``fan_out.py`` | an upper bound on the rows of a delta |
 """

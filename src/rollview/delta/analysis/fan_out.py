@@ -19,13 +19,7 @@ from sqlglot import exp
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import conjuncts, equality
 from rollview.plan.nodes import (
-    ANTI,
-    FULL,
-    LEFT,
-    MARK,
-    RIGHT,
     SEMI,
-    SINGLE,
     Aggregate,
     Distinct,
     Filter,
@@ -34,8 +28,9 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
-    Recursive,
+    Restrict,
     Scan,
+    SetOperation,
     UnionAll,
     Values,
     Window,
@@ -66,23 +61,25 @@ def most_rows(plan: Node, rows: Rows, bounds: Bounds, copies: Copies = lambda sc
             return most(node.input) * len(node.sets or [()]) if node.keys else 1
         if isinstance(node, Filter | Project | Distinct | Window):
             return most(node.inputs[0])
-        if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+        if isinstance(node, UnionAll | SetOperation):
             return sum(map(most, node.inputs))
         if isinstance(node, Join):
             return of_join(node)
+        if isinstance(node, Restrict):
+            return of_join(node.join)
         if isinstance(node, MultiJoin):
             return math.prod(map(most, node.inputs))
         return math.inf
 
     def of_join(node: Join) -> float:
         left, right = most(node.left), most(node.right)
-        if node.kind in (ANTI, MARK, SINGLE):
+        if node.kind.is_lookup and node.kind is not SEMI:
             return left
         to_right, to_left = partners(node, node.right, right), partners(node, node.left, left)
         if node.kind == SEMI:
             return min(left, _times(right, to_left))
         pairs = min(_times(left, to_right), _times(right, to_left))
-        return pairs + (left if node.kind in (LEFT, FULL) else 0) + (right if node.kind in (RIGHT, FULL) else 0)
+        return pairs + (left if node.kind.pads_right else 0) + (right if node.kind.pads_left else 0)
 
     def partners(node: Join, side: Node, whole: float) -> float:
         """The rows of one side that a row of the other can meet."""
@@ -129,7 +126,7 @@ def _repeated(node: Node, compared: Collection[str], copies: Copies) -> float:
 
 def _width(node: Node, name: str, bounds: Bounds) -> float:
     """The values that an integer column can have."""
-    while isinstance(node, Filter | Project) or (isinstance(node, Join) and node.kind == SEMI):
+    while isinstance(node, Filter | Project | Restrict) or (isinstance(node, Join) and node.kind == SEMI):
         if isinstance(node, Project):
             value = next(item.value for item in node.output if item.column.name == name)
             if not isinstance(value, exp.Column):

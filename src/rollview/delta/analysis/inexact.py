@@ -25,12 +25,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
 from rollview.keys.choices import said
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import Aggregate, Computed, Filter, Generate, Join, Node, Project, UnionAll, Window
+from rollview.plan.nodes import (
+    Aggregate,
+    Combined,
+    Computed,
+    Filter,
+    Generate,
+    Join,
+    Made,
+    Node,
+    Project,
+    UnionAll,
+    Window,
+)
 from rollview.plan.reserved import WEIGHT
 
 #: Functions that give a value of one row as it is, a number of rows, or what follows from the sorted values.
@@ -62,7 +74,7 @@ _REPEATED = (
 )
 
 
-def is_inexact(item: Computed, kinds: Mapping[str, str]) -> bool:
+def is_inexact(item: Made, kinds: Mapping[str, str]) -> bool:
     """Whether an aggregate or window function may give another last bit when computed again. ``kinds`` are the types of
     what such functions make, and by ``mean_in`` of what their means are of: engines add up in floats for these, and
     small integers and decimals do not suffer from it."""
@@ -89,7 +101,9 @@ def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
 
 def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
     """Whether an operator itself computes inexact values."""
-    items = node.aggregates if isinstance(node, Aggregate) else node.functions if isinstance(node, Window) else ()
+    items: Sequence[Made] = ()
+    if isinstance(node, Aggregate | Window):
+        items = node.aggregates if isinstance(node, Aggregate) else node.functions
     return any(is_inexact(item, kinds) for item in items)
 
 
@@ -99,7 +113,7 @@ def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str
     found: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Aggregate | Window):
-            items = node.aggregates if isinstance(node, Aggregate) else node.functions
+            items: Sequence[Made] = node.aggregates if isinstance(node, Aggregate) else node.functions
             found |= {i.column.name: said(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
         for name, values in _values(node):
             of = next((found[used] for value in values for used in _compared(value) if used in found), None)
@@ -117,12 +131,12 @@ def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
         yield from ((item.column.name, [item.value]) for item in node.keys)
         yield from ((item.column.name, [item.value, *keys]) for item in node.aggregates)
     elif isinstance(node, Window):
-        yield from ((item.column.name, [item.value]) for item in node.functions)
+        yield from ((item.column.name, item.expressions) for item in node.functions)
     elif isinstance(node, Generate):
         yield from ((column.name, [node.generator]) for column in node.output)
     elif isinstance(node, Join) and node.mark is not None:
         yield node.mark.name, node.expressions
-    elif isinstance(node, UnionAll):
+    elif isinstance(node, Combined):
         sides = zip(node.output, node.left.columns, node.right.columns, strict=True)
         yield from ((column.name, [ref(left.name), ref(right.name)]) for column, left, right in sides)
 
@@ -145,27 +159,27 @@ def is_exact(plan: Node, kinds: Mapping[str, str]) -> bool:
 
 def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
     """Whether inexact values are computed at the top of a plan only, over exact ones."""
-    if isinstance(plan, Project | Filter) or type(plan) is UnionAll:
+    if isinstance(plan, Project | Filter | UnionAll):
         return all(only_at_top(child, kinds) for child in plan.inputs)
     if isinstance(plan, Aggregate | Window):
         return is_exact(plan.inputs[0], kinds)
     return is_exact(plan, kinds)
 
 
-def touched_rows(plan: Node, deriving: Deriving) -> Node | None:
+def touched_rows(plan: Node, derivation: Derivation) -> Node | None:
     """The touched rows of a plan with a key that has inexact values at its top only: each as it is now with a positive
     weight, and as it was with a negative one. A row that a filter leaves out now has a negative weight, too: whether it
     was there before is not asked again."""
-    if not deriving.touches(plan):
+    if not derivation.touches(plan):
         return None
-    if is_exact(plan, deriving.kinds):
-        delta = deriving.delta(plan)
+    if is_exact(plan, derivation.kinds):
+        delta = derivation.delta(plan)
         return None if delta is None else consolidated(delta)
-    if type(plan) is UnionAll:
-        return union_all(plan, deriving, lambda side: touched_rows(side, deriving))
+    if isinstance(plan, UnionAll):
+        return union_all(plan, derivation, lambda side: touched_rows(side, derivation))
     if not isinstance(plan, Project | Filter):
-        return deriving.delta(plan)
-    below = touched_rows(plan.input, deriving)
+        return derivation.delta(plan)
+    below = touched_rows(plan.input, derivation)
     if below is None:
         return None
     weight: Expr = ref(WEIGHT.name)

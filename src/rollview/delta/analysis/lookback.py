@@ -18,7 +18,7 @@ from sqlglot import exp
 from rollview.delta.partials import combined, exact, mean_of
 from rollview.delta.rules.top_rows import First
 from rollview.plan.expressions import Expr, ref
-from rollview.plan.nodes import UNKNOWN, Aggregate, Column, Computed, Node, Ordering, Window
+from rollview.plan.nodes import UNKNOWN, Aggregate, Column, Computed, Node, Ordering, Window, WindowFunction
 
 #: What helpers store of a window's partitions.
 TOTALS, FIRSTS, LASTS = "totals", "firsts", "lasts"
@@ -58,11 +58,11 @@ class Backward:
     the columns of the partition, ``place`` is the term that gives positions."""
 
     by: tuple[str, ...]
-    place: exp.Ordered
+    place: Ordering
     carried: Mapping[str, Carried]
-    first: Mapping[str, tuple[exp.Ordered, ...]]
+    first: Mapping[str, tuple[Ordering, ...]]
     rows: int = 0
-    order: tuple[exp.Ordered, ...] = ()
+    order: tuple[Ordering, ...] = ()
     near: frozenset[str] = frozenset()
     distance: Expr | None = None
 
@@ -72,38 +72,35 @@ class Backward:
 
     def first_of(self, below: Node) -> First:
         order = next(iter(self.first.values()))
-        return First(below, self.by, tuple(map(_ordering, order)), 1, 1, limit=not self.by)
+        return First(below, self.by, order, 1, 1, limit=not self.by)
 
     def last_of(self, below: Node) -> First:
-        order = tuple(_turned(_ordering(term)) for term in self.order)
+        order = tuple(term.turned() for term in self.order)
         return First(below, self.by, order, self.rows, self.rows, limit=not self.by)
 
 
 def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward | None:
     """How the functions look backward; None if one of them does not. Without ``kinds``, their types, as far as can be
     told without them."""
-    orders = [tuple(order.expressions) for item in node.functions if (order := item.value.args.get("order"))]
-    if len(orders) < len(node.functions) or len({order[0] for order in orders}) != 1:
-        return None
-    place = orders[0][0]
-    by = node.functions[0].value.args.get("partition_by") or ()
-    if not all(isinstance(column, exp.Column) for column in (*by, place.this)):
+    places = {function.order[0] if function.order else None for function in node.functions}
+    place, by = places.pop(), node.functions[0].partition_by
+    if places or place is None or not all(isinstance(column, exp.Column) for column in (*by, place.value)):
         return None
     carried: dict[str, Carried] = {}
-    first: dict[str, tuple[exp.Ordered, ...]] = {}
-    last: dict[str, tuple[exp.Ordered, ...]] = {}
+    first: dict[str, tuple[Ordering, ...]] = {}
+    last: dict[str, tuple[Ordering, ...]] = {}
     near: dict[str, Expr] = {}
     rows = 0
-    for item, order in zip(node.functions, orders, strict=True):
+    for item in node.functions:
         name = item.column.name
         if (running := _carried(item, kinds)) is not None:
             carried[name] = running
-        elif _is_first(item.value):
-            first[name] = order
-        elif (far := _distance(item.value)) is not None:
+        elif _is_first(item):
+            first[name] = item.order
+        elif (far := _distance(item)) is not None:
             near[name] = far
-        elif (count := _rows_before(item.value)) is not None:
-            last[name], rows = order, max(rows, count)
+        elif (count := _rows_before(item)) is not None:
+            last[name], rows = item.order, max(rows, count)
         else:
             return None
     if any(len(set(found)) > 1 for found in (first.values(), last.values(), near.values())):
@@ -113,9 +110,9 @@ def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward 
     return Backward(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
 
 
-def _carried(item: Computed, kinds: Mapping[str, str] | None) -> Carried | None:
-    spec, function, name = item.value.args.get("spec"), item.value.this, item.column.name
-    if spec is not None and not _from_the_start(spec):
+def _carried(item: WindowFunction, kinds: Mapping[str, str] | None) -> Carried | None:
+    function, name = item.call, item.column.name
+    if item.frame is not None and not item.frame.is_running:
         return None
 
     def added(part: str) -> Callable[[Expr, Expr], Expr]:
@@ -167,39 +164,31 @@ def sum_of(name: str) -> str:
     return f"{name}_s"
 
 
-def _from_the_start(spec: Expr) -> bool:
-    first = spec.args.get("start") == "UNBOUNDED" and spec.args.get("start_side") == "PRECEDING"
-    return first and spec.args.get("end") == "CURRENT ROW" and not spec.args.get("exclude")
+def _is_first(item: WindowFunction) -> bool:
+    return isinstance(item.call, exp.FirstValue) and (item.frame is None or item.frame.is_running)
 
 
-def _is_first(window: Expr) -> bool:
-    spec = window.args.get("spec")
-    return isinstance(window.this, exp.FirstValue) and (spec is None or _from_the_start(spec))
-
-
-def _distance(window: Expr) -> Expr | None:
+def _distance(item: WindowFunction) -> Expr | None:
     """How far before its own position a function looks; None if that is not said, or if it looks at later ones."""
-    spec = window.args.get("spec")
-    if spec is None or spec.args.get("kind") != "RANGE" or spec.args.get("start_side") != "PRECEDING":
-        return None
-    start: Expr | str | None = spec.args.get("start")
-    ends = spec.args.get("end") == "CURRENT ROW" or spec.args.get("end_side") == "PRECEDING"
-    known = isinstance(start, exp.Literal | exp.Interval | exp.Cast) and isinstance(window.this, exp.AggFunc)
-    return start if known and ends and isinstance(start, exp.Expr) else None
+    start = _start_before(item, "RANGE")
+    return start if isinstance(start, exp.Literal | exp.Interval | exp.Cast) else None
 
 
-def _rows_before(window: Expr) -> int | None:
+def _rows_before(item: WindowFunction) -> int | None:
     """How many rows before its own a function looks at; None if that is not known, or if it looks at later ones."""
-    spec, function = window.args.get("spec"), window.this
-    if isinstance(function, exp.Lag):
-        offset = function.args.get("offset")
+    if isinstance(item.call, exp.Lag):
+        offset = item.call.args.get("offset")
         return 1 if offset is None else int(offset.this) if isinstance(offset, exp.Literal) else None
-    if spec is None or spec.args.get("kind") != "ROWS" or spec.args.get("start_side") != "PRECEDING":
+    start = _start_before(item, "ROWS")
+    return int(start.this) if isinstance(start, exp.Literal) and not start.is_string else None
+
+
+def _start_before(item: WindowFunction, unit: str) -> Expr | None:
+    """How far before the current row the frame of an aggregate begins; None if it reaches over later rows, too."""
+    frame = item.frame
+    if frame is None or frame.unit != unit or frame.start.side != "PRECEDING" or not isinstance(item.call, exp.AggFunc):
         return None
-    start = spec.args.get("start")
-    ends = spec.args.get("end") == "CURRENT ROW" or spec.args.get("end_side") == "PRECEDING"
-    known = isinstance(start, exp.Literal) and not start.is_string and isinstance(function, exp.AggFunc)
-    return int(start.this) if known and ends else None
+    return frame.start.distance if frame.end.side in (None, "PRECEDING") else None
 
 
 def stored_of(node: Window) -> list[tuple[str, Node]]:
@@ -222,11 +211,3 @@ def stored_of(node: Window) -> list[tuple[str, Node]]:
 
 def stored_name(kind: str, node: Window) -> str:
     return " ".join([kind, *(item.column.name for item in node.functions)])
-
-
-def _ordering(term: exp.Ordered) -> Ordering:
-    return Ordering(term.this.copy(), bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
-
-
-def _turned(term: Ordering) -> Ordering:
-    return Ordering(term.value, not term.descending, not term.nulls_first)

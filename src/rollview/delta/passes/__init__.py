@@ -22,6 +22,7 @@ from rollview.delta.derivation import STEP, Step
 from rollview.delta.passes.push_restrictions import push_restrictions
 from rollview.delta.passes.restrict_partners import restrict_partners
 from rollview.delta.passes.small_first import small_first
+from rollview.plan.check import check
 from rollview.plan.nodes import Node, Scan, exactly
 from rollview.plan.rewrite import apply_rule
 from rollview.plan.rewrite.merge_projects import merge_projects
@@ -45,7 +46,7 @@ def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Ste
     for step in steps:
         plan = step.plan
         for each in passes:
-            plan = each(plan)
+            plan = check(each(plan), each.__name__)
         found.append(replace(step, plan=plan))
     return _needed(found) if prune_columns in passes else found
 

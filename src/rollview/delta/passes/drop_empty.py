@@ -15,12 +15,6 @@ from sqlglot import exp
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import (
     ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
-    SEMI,
-    SINGLE,
     Aggregate,
     Computed,
     Distinct,
@@ -31,7 +25,9 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
+    SetKind,
     SetOperation,
     UnionAll,
     Window,
@@ -53,7 +49,7 @@ def drop_empty(plan: Node, is_empty: Callable[[Scan], bool]) -> Node | None:
 def _left(plan: Node, inputs: list[Node | None]) -> Node | None:
     """What is left of an operator when this is left of its inputs."""
     there = [child for child in inputs if child is not None]
-    if type(plan) is UnionAll:
+    if isinstance(plan, UnionAll):
         if len(there) == 1 and converted(plan):  # the other side decides the type of a column
             sides = zip(inputs, plan.inputs, strict=True)
             return plan.with_inputs([Filter(old, exp.false()) if new is None else new for new, old in sides])
@@ -71,14 +67,14 @@ def _left(plan: Node, inputs: list[Node | None]) -> Node | None:
 
 def _needs(plan: Node, inputs: list[Node | None]) -> bool:
     """Whether the operator has no rows, as some of its inputs have none."""
-    if isinstance(plan, Filter | Project | Distinct | Generate | Limit | Window | MultiJoin):
+    if isinstance(plan, Filter | Project | Distinct | Generate | Limit | Window | MultiJoin | Restrict):
         return True
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and plan.sets is None
     if isinstance(plan, SetOperation):
-        return inputs[0] is None or plan.kind == "intersect"
+        return inputs[0] is None or plan.kind is SetKind.INTERSECT
     if isinstance(plan, Join):
-        if plan.kind in (INNER, CROSS, SEMI):
+        if not plan.kind.keeps_unmatched_left and not plan.kind.pads_left:
             return True
-        return plan.kind in (LEFT, ANTI, MARK, SINGLE) and inputs[0] is None
+        return not plan.kind.pads_left and inputs[0] is None
     return False

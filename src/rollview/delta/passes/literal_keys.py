@@ -18,23 +18,25 @@ from typing import Any
 from sqlglot import exp
 
 from rollview.delta.derivation import CHANGE, STEP
-from rollview.delta.restrict import NEAR, restriction
 from rollview.limits import DEFAULT, Limits
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
 from rollview.plan.nodes import (
-    CROSS,
     FULL,
     INNER,
+    JOINS,
     SEMI,
     UNKNOWN,
     Aggregate,
     Distinct,
     Filter,
     Join,
+    JoinKind,
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
+    SetOperation,
     UnionAll,
 )
 from rollview.plan.rewrite import apply_rule
@@ -60,9 +62,9 @@ def literal_keys(
     plan: Node, known: Known, bounds: Bounds = lambda scan, column: None, limits: Limits = DEFAULT
 ) -> Node:
     def rule(node: Node) -> Node | None:
-        if not isinstance(node, Join | MultiJoin) or node.kind == FULL:
+        if not isinstance(node, JOINS) or node.kind == FULL:
             return None
-        if isinstance(node, Join) and (listed := _listed(node, known, limits.listed_keys)) is not None:
+        if isinstance(node, Restrict) and (listed := _listed(node, known, limits.listed_keys)) is not None:
             return listed
         parts = list(node.inputs)
         for condition in node.conditions:
@@ -88,30 +90,29 @@ def literal_keys(
     return apply_rule(plan, rule)
 
 
-def _listed(node: Join, known: Known, most: int) -> Node | None:
-    """The left side of a restriction, filtered by the list of its keys; None if there are too many of them."""
-    pairs = restriction(node) or []
-    keys = node.right.inputs[0] if isinstance(node.right, Distinct) else None
+def _listed(node: Restrict, known: Known, most: int) -> Node | None:
+    """What is restricted, filtered by the list of its keys; None if there are too many of them."""
+    keys = node.keys.inputs[0] if isinstance(node.keys, Distinct) else None
     exact = isinstance(keys, Project) and isinstance(keys.input, Scan)  # just the values at hand, and all of them
-    if not all(name.startswith(NEAR) for _, name in pairs) and not (exact and len(pairs) == 1):
+    if not node.optional and not (exact and len(node.pairs) == 1):
         return None
     tests: list[Expr] = []
-    for value, name in pairs:
-        values = _values(node.right, name, known)
+    for value, name in node.pairs:
+        values = _values(node.keys, name, known)
         if not isinstance(value, exp.Column) or values is None or len(values) > most:
             return None
         test = predicate(value.name, values, strict=False, listed=most)
-        if test is None or not _of_type(node.left, value.name, values):
+        if test is None or not _of_type(node.input, value.name, values):
             return None
         tests.append(test)
     found = conjunction(tests)
-    return None if found is None else Filter(node.left, found)
+    return None if found is None else Filter(node.input, found)
 
 
 def _narrow(
     parts: list[Node],
     inputs: Sequence[Node],
-    kind: str,
+    kind: JoinKind,
     mine: str,
     theirs: str,
     strict: bool,
@@ -124,7 +125,7 @@ def _narrow(
     place = next((i for i, part in enumerate(inputs) if theirs in part.names), None)
     if giver is None or place is None or giver is inputs[place]:
         return
-    if place == 0 and kind not in (INNER, CROSS, SEMI):
+    if place == 0 and not (kind.is_inner or kind is SEMI):
         return  # rows of the kept side stay, whatever they match
     values = _values(giver, mine, known)
     if values is None or _values(inputs[place], theirs, known) is not None:
@@ -208,22 +209,22 @@ def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
         made = node.output if isinstance(node, Project) else node.keys
         value = next((item.value for item in made if item.column.name == name), None)
         return _values(node.inputs[0], value.name, known) if isinstance(value, exp.Column) else None
-    if isinstance(node, UnionAll):
+    if isinstance(node, UnionAll | SetOperation):
         places = [column.name for column in node.columns]
         sides = [_values(side, side.columns[places.index(name)].name, known) for side in node.inputs]
         return None if any(side is None for side in sides) else [value for side in sides for value in side or ()]
-    if isinstance(node, Join | MultiJoin):
+    if isinstance(node, JOINS):
         return _values_of_join(node, name, known)
     if isinstance(node, Scan) and node.version in (STEP, CHANGE):
         return known(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
     return None
 
 
-def _values_of_join(node: Join | MultiJoin, name: str, known: Known) -> Sequence[object] | None:
+def _values_of_join(node: Join | MultiJoin | Restrict, name: str, known: Known) -> Sequence[object] | None:
     """Those of the input that has the column, or of one with an equal column."""
     if node.kind == FULL:  # any column may be NULL
         return None
-    inner = node.kind in (INNER, CROSS)
+    inner = node.kind.is_inner
     same = columns_equal_to(name, equal_groups(node.conditions)) if inner else [name]
     for side in node.inputs if inner else node.inputs[:1]:
         for column in same:
@@ -241,7 +242,7 @@ def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds, sh
         made = node.output if isinstance(node, Project) else node.keys
         value = next((item.value for item in made if item.column.name == name), None)
         return isinstance(value, exp.Column) and _as_wide(node.inputs[0], value.name, values, bounds, share)
-    if isinstance(node, Join | MultiJoin):
+    if isinstance(node, JOINS):
         return any(name in side.names and _as_wide(side, name, values, bounds, share) for side in node.inputs)
     if not isinstance(node, Scan):
         return False

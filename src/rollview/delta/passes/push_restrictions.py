@@ -1,7 +1,7 @@
 """The restriction to touched keys moves down to the base scans.
 
-Before: ``join semi city <=> k1 (aggregate by city over join inner (orders, customers), keys)``.
-After: ``aggregate by city over join inner (orders, join semi city <=> k1 (customers, keys))``.
+Before: ``restrict city <=> k1 (aggregate by city over join inner (orders, customers), keys)``.
+After: ``aggregate by city over join inner (orders, restrict city <=> k1 (customers, keys))``.
 Through a join it reaches every input that an equality ties to the key; not from the padded side of an outer join to the
 other. Not through a limit, a full join, or a window on
 other columns than those it partitions by: there rows with other keys decide, too, and the restriction stays above.
@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rollview.delta.restrict import Pair, restricted, restriction
 from rollview.plan.expressions import (
     Expr,
     columns_equal_to,
@@ -24,13 +23,7 @@ from rollview.plan.expressions import (
     replace_columns,
 )
 from rollview.plan.nodes import (
-    ANTI,
-    CROSS,
-    INNER,
-    LEFT,
-    MARK,
-    SEMI,
-    SINGLE,
+    JOINS,
     Aggregate,
     Distinct,
     Filter,
@@ -38,10 +31,13 @@ from rollview.plan.nodes import (
     Join,
     MultiJoin,
     Node,
+    Pair,
     Project,
-    Recursive,
+    Restrict,
+    SetOperation,
     UnionAll,
     Window,
+    restricted,
 )
 from rollview.plan.rewrite import apply_rule
 
@@ -51,15 +47,14 @@ def push_restrictions(plan: Node) -> Node:
 
 
 def _moved(node: Node) -> Node | None:
-    pairs = restriction(node)
-    return None if pairs is None or not isinstance(node, Join) else _Pushing(node.right).into(node.left, pairs)
+    return _Pushing(node).into(node.input, node.pairs) if isinstance(node, Restrict) else None
 
 
 class _Pushing:
     """A restriction to some keys on its way down, to where it stands at last in each operator that it passes."""
 
-    def __init__(self, keys: Node) -> None:
-        self.keys = keys
+    def __init__(self, whole: Restrict) -> None:
+        self.keys, self.optional = whole.keys, whole.optional
         self._done: dict[tuple[Node, tuple[Pair, ...]], Node] = {}
 
     def into(self, node: Node, pairs: Sequence[Pair]) -> Node:
@@ -77,7 +72,7 @@ class _Pushing:
         if isinstance(node, Project):
             values = {item.column.name: item.value for item in node.output}
             return node.with_inputs([self.into(node.input, [(replace_columns(v, values), k) for v, k in pairs])])
-        if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+        if isinstance(node, UnionAll | SetOperation):
             sides = []
             for side in node.inputs:
                 names = {out.name: c.name for out, c in zip(node.output, side.columns, strict=True)}
@@ -91,9 +86,12 @@ class _Pushing:
             return self._partly(node, pairs, frozenset(), lambda v: v, shared)
         if isinstance(node, Generate):
             return self._partly(node, pairs, node.input.names, lambda v: v)
-        if isinstance(node, Join | MultiJoin):
+        if isinstance(node, JOINS):
             return self._through_join(node, pairs)
-        return restricted(node, pairs, self.keys)
+        return self._above(node, pairs)
+
+    def _above(self, node: Node, pairs: Sequence[Pair]) -> Node:
+        return restricted(node, pairs, self.keys, optional=self.optional)
 
     def _partly(
         self,
@@ -108,13 +106,13 @@ class _Pushing:
         rest = [pair for pair in pairs if pair not in passing]
         below = self.into(node.inputs[0], [(mapped(v), k) for v, k in passing])
         # the keys are distinct as a whole: what is left over must be compared together with what has passed
-        return restricted(node.with_inputs([below]), pairs if rest else (), self.keys)
+        return self._above(node.with_inputs([below]), pairs if rest else ())
 
-    def _through_join(self, node: Join | MultiJoin, pairs: Sequence[Pair]) -> Node:
+    def _through_join(self, node: Join | MultiJoin | Restrict, pairs: Sequence[Pair]) -> Node:
         kind = node.kind
-        if kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
-            return restricted(node, pairs, self.keys)
-        inner = kind in (INNER, CROSS)
+        if kind.pads_left:
+            return self._above(node, pairs)
+        inner = kind.is_inner
         deciding = node.inputs if inner else node.inputs[:1]
         # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
         telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
@@ -128,12 +126,12 @@ class _Pushing:
             have = {k for _, k in own}
             sides.append(self.into(side, [*own, *((v, k) for v, k in tied if k not in have)]))
         joined = node.with_inputs(sides)
-        return joined if whole else restricted(joined, pairs, self.keys)
+        return joined if whole else self._above(joined, pairs)
 
 
 def _partitioned_by(node: Window) -> list[Expr]:
-    sets = [list(item.value.args.get("partition_by") or ()) for item in node.functions]
-    return [value for value in sets[0] if all(value in other for other in sets)]
+    first, *others = (function.partition_by for function in node.functions)
+    return [value for value in first if all(value in other for other in others)]
 
 
 def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[Sequence[Expr]]) -> list[Pair]:

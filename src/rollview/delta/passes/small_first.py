@@ -10,9 +10,8 @@ stays the user's.
 from __future__ import annotations
 
 from rollview.delta.derivation import cheap
-from rollview.delta.restrict import restriction
 from rollview.plan.expressions import Expr, conjunction, conjuncts, equality, names_in
-from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, exactly
+from rollview.plan.nodes import CROSS, INNER, Filter, Join, MultiJoin, Node, Project, Restrict, exactly
 from rollview.plan.reserved import WEIGHT
 from rollview.plan.rewrite import apply_rule
 
@@ -24,7 +23,7 @@ def small_first(plan: Node) -> Node:
 def _chained(node: Node) -> Node | None:
     if isinstance(node, MultiJoin):
         waiting, open_ = list(node.parts), list(node.conditions)
-    elif isinstance(node, Join) and node.kind in (INNER, CROSS) and node.small is None:
+    elif isinstance(node, Join) and node.kind.is_inner and node.small is None:
         waiting, open_ = [node.left, node.right], conjuncts(node.condition)
     else:
         return None
@@ -57,4 +56,4 @@ def _size(node: Node) -> int:
         return 0
     if isinstance(node, Filter | Project):
         return _size(node.input)
-    return 1 if restriction(node) is not None else 2
+    return 1 if isinstance(node, Restrict) else 2

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rollview.delta.derivation import CHANGE, STEP
-from rollview.delta.restrict import restriction
-from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, MultiJoin, Node, Project, Scan
+from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, MultiJoin, Node, Project, Restrict, Scan
 from rollview.plan.rewrite import apply_rule
 
 #: Of which sides of a join an engine can send all rows to where the rows of the other are.
@@ -25,6 +24,8 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
     """``is_small`` says of a relation whether it can be broadcast, ``results`` whether results of joins are tried."""
 
     def rule(node: Node) -> Node | None:
+        if isinstance(node, Restrict):
+            return replace(node, small=any(_is_few(node.keys, is_small, near=near) for near in _nearness(results)))
         if not isinstance(node, Join):
             return None
         if node.small is not None:
@@ -42,11 +43,16 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
 
 def _few(node: Join, is_small: Callable[[Scan], bool], results: bool) -> str | None:
     """The side with few rows, those at hand before others; None if there is none."""
-    for near in (False, True) if results else (False,):
+    for near in _nearness(results):
         for side in _SENT.get(node.kind, ()):
             if _is_few(node.left if side == "left" else node.right, is_small, near=near):
                 return side
     return None
+
+
+def _nearness(results: bool) -> tuple[bool, ...]:
+    """First only rows at hand are looked for, then those near them, too."""
+    return (False, True) if results else (False,)
 
 
 def _is_few(node: Node, is_small: Callable[[Scan], bool], *, near: bool) -> bool:
@@ -55,9 +61,10 @@ def _is_few(node: Node, is_small: Callable[[Scan], bool], *, near: bool) -> bool
     ``near``, rows of tables that are restricted to such keys count as few, too."""
     if isinstance(node, Scan):
         return node.version in (STEP, CHANGE) and is_small(node)
-    if isinstance(node, Join) and node.kind in (SEMI, ANTI):
-        kept = near and restriction(node) is not None and _is_few(node.right, is_small, near=near)
-        return kept or _is_few(node.left, is_small, near=near)
+    if isinstance(node, Restrict) and near and _is_few(node.keys, is_small, near=near):
+        return True
+    if isinstance(node, Restrict) or (isinstance(node, Join) and node.kind.keeps_left_only):
+        return _is_few(node.inputs[0], is_small, near=near)
     if isinstance(node, Join | MultiJoin):  # of few rows and few rows, there may be many pairs
         return False
     return bool(node.inputs) and all(_is_few(below, is_small, near=near) for below in node.inputs)

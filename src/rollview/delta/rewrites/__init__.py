@@ -8,19 +8,20 @@
 
 from __future__ import annotations
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.analysis.needed_whole import find_shared, find_whole_groups
+from rollview.delta.derivation import Derivation
 from rollview.delta.rewrites.eager_aggregation import grouped_first
 from rollview.delta.rewrites.semijoin_aggregates import focused
 from rollview.plan.nodes import Node
 
 
-def prepared(plan: Node, deriving: Deriving, *, below: bool = False) -> Node:
+def prepared(plan: Node, derivation: Derivation, *, below: bool = False) -> Node:
     """The plan in the form whose delta is cheap; the root operator stays if just what is ``below`` it may change."""
     if below:
-        early = plan.with_inputs([grouped_first(child, deriving) for child in plan.inputs])
+        early = plan.with_inputs([grouped_first(child, derivation) for child in plan.inputs])
     else:
-        early = grouped_first(plan, deriving)
-    found = focused(early, deriving)
-    deriving.take_whole(found)
-    deriving.take_shared(found)
+        early = grouped_first(plan, derivation)
+    found = focused(early, derivation)
+    find_whole_groups(found, derivation)
+    find_shared(found, derivation)
     return found

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rollview.delta.analysis.inexact import is_inexact
-from rollview.delta.derivation import Deriving, names_of
+from rollview.delta.derivation import Derivation, names_of
 from rollview.delta.rules.join import key_equalities
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import Expr, conjunction, ref
@@ -22,16 +22,16 @@ from rollview.plan.nodes import LEFT, UNKNOWN, Aggregate, Column, Computed, Filt
 from rollview.plan.rewrite import apply_rule
 
 
-def grouped_first(plan: Node, deriving: Deriving) -> Node:
+def grouped_first(plan: Node, derivation: Derivation) -> Node:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Aggregate) or node.sets is not None or not node.keys:
             return None
         join = node.input
-        if not isinstance(join, Join) or join.kind != LEFT or not deriving.touches(join.right):
+        if not isinstance(join, Join) or join.kind != LEFT or not derivation.touches(join.right):
             return None
-        if any(i.column.name in deriving.kinds and is_inexact(i, deriving.kinds) for i in node.aggregates):
+        if any(i.column.name in derivation.kinds and is_inexact(i, derivation.kinds) for i in node.aggregates):
             return None
-        return _rewritten(node, join, deriving) if _fits(node, join) else None
+        return _rewritten(node, join, derivation) if _fits(node, join) else None
 
     return apply_rule(plan, rule)
 
@@ -48,7 +48,7 @@ def _of_a_column(value: Expr, right: Node) -> bool:
     return plain and isinstance(value.this, exp.Column) and value.this.name in right.names
 
 
-def _rewritten(node: Aggregate, join: Join, deriving: Deriving) -> Node | None:
+def _rewritten(node: Aggregate, join: Join, derivation: Derivation) -> Node | None:
     compared = key_equalities(join)
     if compared is None or not node.aggregates:
         return None
@@ -59,12 +59,12 @@ def _rewritten(node: Aggregate, join: Join, deriving: Deriving) -> Node | None:
     keys = tuple(Computed(Column(f"{first}_b{i}", "", b.type or UNKNOWN), b) for i, (_, b) in enumerate(pairs))
     made = tuple(replace(i, column=replace(i.column, name=_early(i.column.name))) for i in node.aggregates)
     groups = Aggregate(rows, keys, made)
-    known = deriving.added_up(node)
+    known = derivation.added_up(node)
     if known is not None:
         results = {_early(name): value for name, value in known.results.items()}
-        deriving.added = {**deriving.added, names_of(groups): replace(known, results=results)}
-    kinds = {_early(i.column.name): deriving.kinds.get(i.column.name) for i in node.aggregates}
-    deriving.kinds = {**deriving.kinds, **{name: kind for name, kind in kinds.items() if kind is not None}}
+        derivation.added = {**derivation.added, names_of(groups): replace(known, results=results)}
+    kinds = {_early(i.column.name): derivation.kinds.get(i.column.name) for i in node.aggregates}
+    derivation.kinds = {**derivation.kinds, **{name: kind for name, kind in kinds.items() if kind is not None}}
     on = [exp.EQ(this=a.copy(), expression=ref(key.column.name)) for (a, _), key in zip(pairs, keys, strict=True)]
     joined = Join(LEFT, join.left, groups, conjunction(on))
     return Project(joined, (*node.keys, *(Computed(i.column, _padded(i)) for i in node.aggregates)))

@@ -1,7 +1,7 @@
 """An aggregate that is joined is needed for the keys of its partners only.
 
 Before: ``multi join a = b, b = c (lineitem [a], filter brand over part [b], aggregate by c over lineitem [c])``.
-After: the aggregate is over ``join semi c <=> k1 (lineitem, distinct b of filter brand over part)``.
+After: the aggregate is over ``restrict c <=> k1 (lineitem, distinct b of filter brand over part)``.
 So of the touched groups only those of the brand are looked at. Only partners that did not change, and that a condition
 makes small, are used, or what another partner is matched with; the rules for semi joins do the rest.
 """
@@ -14,14 +14,14 @@ from itertools import permutations
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving, Keys
+from rollview.delta.derivation import Derivation, Keys
 from rollview.delta.rules.join import plain
 from rollview.plan.expressions import Expr, conjuncts, equal_groups, ref
 from rollview.plan.nodes import INNER, SEMI, Aggregate, Filter, Join, MultiJoin, Node, Project
 from rollview.plan.rewrite import apply_rule
 
 
-def focused(plan: Node, deriving: Deriving) -> Node:
+def focused(plan: Node, derivation: Derivation) -> Node:
     def rule(node: Node) -> Node | None:
         if not isinstance(node, Join | MultiJoin) or node.kind != INNER:
             return None
@@ -29,8 +29,8 @@ def focused(plan: Node, deriving: Deriving) -> Node:
         for place, part in enumerate(parts):
             others = [other for other in node.inputs if other is not node.inputs[place]]
             for partner, names in (found for other in others for found in _partners(other)):
-                if not deriving.touches(partner):
-                    part = _of_keys(part, _pairs(node, names), partner, deriving)
+                if not derivation.touches(partner):
+                    part = _of_keys(part, _pairs(node, names), partner, derivation)
             parts[place] = part
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
@@ -60,18 +60,18 @@ def _pairs(node: Join | MultiJoin, names: dict[str, str]) -> dict[str, Expr]:
     return pairs
 
 
-def _of_keys(part: Node, pairs: dict[str, Expr], partner: Node, deriving: Deriving) -> Node:
+def _of_keys(part: Node, pairs: dict[str, Expr], partner: Node, derivation: Derivation) -> Node:
     if isinstance(part, Filter):
-        return part.with_inputs([_of_keys(part.input, pairs, partner, deriving)])
+        return part.with_inputs([_of_keys(part.input, pairs, partner, derivation)])
     if isinstance(part, Project):
         values = {item.column.name: item.value for item in part.output}
         below = {values[name].name: mine for name, mine in pairs.items() if isinstance(values.get(name), exp.Column)}
-        return part.with_inputs([_of_keys(part.input, below, partner, deriving)])
-    if not isinstance(part, Aggregate) or part.sets is not None or not deriving.touches(part):
+        return part.with_inputs([_of_keys(part.input, below, partner, derivation)])
+    if not isinstance(part, Aggregate) or part.sets is not None or not derivation.touches(part):
         return part
     tied = [(item.value, pairs[item.column.name]) for item in part.keys if item.column.name in pairs]
     if not tied:
         return part
-    keys = deriving.keys(deriving.new(partner), [ref(mine.name) for _, mine in tied])
+    keys = derivation.keys(derivation.new(partner), [ref(mine.name) for _, mine in tied])
     matched = tuple((value, name) for (value, _), (_, name) in zip(tied, keys.pairs, strict=True))
     return replace(part, input=Keys(keys.plan, matched).restrict(part.input))

@@ -2,7 +2,7 @@
 
 | file | what it does |
 |---|---|
-| ``linear.py`` | scan, filter, project, generate, UNION ALL |
+| ``linear.py`` | scan, filter, project, generate, UNION ALL, restriction |
 | ``join.py`` | inner joins of any number of inputs |
 | ``outer_join.py`` | left and full outer joins |
 | ``match.py`` | semi, anti, mark and single joins, in general |
@@ -16,21 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation, Rule, Rules
 from rollview.delta.rules import linear, recompute
-from rollview.delta.rules.aggregate import aggregate
+from rollview.delta.rules.aggregate import aggregate, whole_groups
 from rollview.delta.rules.join import inner_delta, multi_join
 from rollview.delta.rules.match import matching_delta
 from rollview.delta.rules.outer_join import outer_delta
 from rollview.delta.rules.window import window
 from rollview.plan.nodes import (
-    CROSS,
-    FULL,
-    INNER,
-    LEFT,
     Aggregate,
     Distinct,
     Filter,
@@ -40,6 +33,7 @@ from rollview.plan.nodes import (
     MultiJoin,
     Node,
     Project,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -47,22 +41,20 @@ from rollview.plan.nodes import (
 )
 
 
-def join(node: Join, deriving: Deriving) -> Node | None:
-    if node.kind in (INNER, CROSS):
-        return inner_delta(node, deriving)
-    if node.kind in (LEFT, FULL):
-        found = outer_delta(node, deriving)
-        return None if found is None else deriving.step("outer", found, f"change of {node.title} {node.details}")
-    return matching_delta(node, deriving)
+def join(node: Join, derivation: Derivation) -> Node | None:
+    if node.kind.is_inner:
+        return inner_delta(node, derivation)
+    if node.kind.is_outer:
+        found = outer_delta(node, derivation)
+        return None if found is None else derivation.step("outer", found, f"change of {node.title} {node.details}")
+    return matching_delta(node, derivation)
 
 
-#: From an operator and what is known of its inputs to its delta.
-Rule = Callable[[Any, Deriving], Node | None]
-
-RULES: dict[type[Node], Rule] = {
+_DELTAS: dict[type[Node], Rule] = {
     Scan: linear.scan,
     Filter: linear.filter_,
     Project: linear.project,
+    Restrict: linear.restrict,
     Generate: linear.generate,
     UnionAll: linear.union_all,
     Join: join,
@@ -73,3 +65,5 @@ RULES: dict[type[Node], Rule] = {
     Window: window,
     Limit: recompute.limit,
 }
+
+RULES = Rules(_DELTAS, whole_groups)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving, Keys, NotMaintained
+from rollview.delta.derivation import NEW, Derivation, Keys, NotMaintained
 from rollview.delta.partials import Added, Partial
 from rollview.delta.rules.join import one_changed
 from rollview.delta.rules.recompute import recomputed, touched_keys
@@ -33,40 +33,41 @@ _IS, _WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
 _COPY = Column("__copy", "__copy")
 
 
-def aggregate(node: Aggregate, deriving: Deriving) -> Node | None:
+def aggregate(node: Aggregate, derivation: Derivation) -> Node | None:
     if node.sets is not None:
         raise NotMaintained("operator_not_incremental", "grouping sets over keys that are not plain columns")
-    if deriving.is_whole(node):
-        return _change(node, before_and_after(node, deriving))
-    added = deriving.added_up(node)
-    if added is None or not one_changed(node.input, deriving):
-        keys = touched_groups(node, deriving)
-        return None if keys is None else recomputed(node, [keys], deriving, "groups")
-    delta = deriving.delta(node.input)
+    if derivation.is_whole(node):
+        return _change(node, before_and_after(node, derivation))
+    added = derivation.added_up(node)
+    if added is None or not one_changed(node.input, derivation):
+        keys = touched_groups(node, derivation)
+        return None if keys is None else recomputed(node, [keys], derivation, "groups")
+    delta = derivation.delta(node.input)
     if delta is None:
         return None
-    delta = deriving.at_hand(delta)
-    keys = deriving.keys(delta, [item.value for item in node.keys])
-    both = _both(node, added, keys.restrict(deriving.new(node.input)), delta)
-    return deriving.step("groups", _change(node, both), f"change of {node.title} {node.details}")
+    delta = derivation.at_hand(delta)
+    keys = derivation.keys(delta, [item.value for item in node.keys])
+    both = _both(node, added, keys.restrict(derivation.new(node.input)), delta)
+    return derivation.step("groups", _change(node, both), f"change of {node.title} {node.details}")
 
 
-def touched_groups(node: Aggregate, deriving: Deriving) -> Keys | None:
+def touched_groups(node: Aggregate, derivation: Derivation) -> Keys | None:
     """The groups that a change can touch; None if there is none."""
-    return touched_keys(node.input, [item.value for item in node.keys], deriving)
+    return touched_keys(node.input, [item.value for item in node.keys], derivation)
 
 
-def before_and_after(node: Aggregate, deriving: Deriving) -> Node:
+def before_and_after(node: Aggregate, derivation: Derivation) -> Node:
     """All groups, with their values now and before, as a step of its own."""
-    added, delta = deriving.added_up(node), deriving.delta(node.input)
+    added, delta = derivation.added_up(node), derivation.delta(node.input)
     assert added is not None
     assert delta is not None
-    both = _both(node, added, deriving.new(node.input), deriving.at_hand(delta))
-    return deriving.step("both", both, f"{node.title} {node.details}, now and before")
+    both = _both(node, added, derivation.new(node.input), derivation.at_hand(delta))
+    return derivation.step("both", both, f"{node.title} {node.details}, now and before")
 
 
-def one_version(node: Aggregate, both: Node, *, now: bool) -> Node:
+def whole_groups(node: Aggregate, derivation: Derivation, version: str) -> Node:
     """The groups as they are now, or as they were, from the step that has both."""
+    both, now = before_and_after(node, derivation), version == NEW
     values = {c.name: ref(c.name if now else _was(c.name)) for c in (item.column for item in node.aggregates)}
     kept = tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns)
     return Project(Filter(both, ref((_IS if now else _WAS).name)), kept)

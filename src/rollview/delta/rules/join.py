@@ -15,48 +15,48 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.weights import together
 from rollview.plan.expressions import Expr, conjunction, equality, names_in
-from rollview.plan.nodes import CROSS, FULL, INNER, Filter, Generate, Join, MultiJoin, Node, Project, Scan
+from rollview.plan.nodes import CROSS, FULL, INNER, JOINS, Filter, Generate, Join, MultiJoin, Node, Project, Scan
 
 
-def multi_join(node: MultiJoin, deriving: Deriving) -> Node | None:
-    return inner_delta(node, deriving)
+def multi_join(node: MultiJoin, derivation: Derivation) -> Node | None:
+    return inner_delta(node, derivation)
 
 
-def inner_delta(node: Join | MultiJoin, deriving: Deriving) -> Node | None:
+def inner_delta(node: Join | MultiJoin, derivation: Derivation) -> Node | None:
     """The delta of an inner or cross join."""
-    changed = [part for part in node.inputs if deriving.touches(part)]
+    changed = [part for part in node.inputs if derivation.touches(part)]
     if 1 < len(changed) < len(node.inputs) and _tied_together(changed, node.conditions):
-        return _of_changed(node, changed, deriving)
+        return _of_changed(node, changed, derivation)
     terms: list[Node | None] = []
     for place, part in enumerate(node.inputs):
-        delta = deriving.delta(part)
+        delta = derivation.delta(part)
         if delta is not None:
-            before = [deriving.new(other) for other in node.inputs[:place]]
-            after = [deriving.old(other) for other in node.inputs[place + 1 :]]
-            terms.append(_met(delta, [*before, *after], list(node.conditions), deriving))
+            before = [derivation.new(other) for other in node.inputs[:place]]
+            after = [derivation.old(other) for other in node.inputs[place + 1 :]]
+            terms.append(_met(delta, [*before, *after], list(node.conditions), derivation))
     return together(terms, node.columns)
 
 
-def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], deriving: Deriving) -> Node | None:
+def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], derivation: Derivation) -> Node | None:
     """The delta of the inputs that changed, joined with the others."""
     names = _names(changed)
     own = [condition for condition in node.conditions if names_in(condition) <= names]
-    delta = deriving.delta(_joined(changed, own))
+    delta = derivation.delta(_joined(changed, own))
     if delta is None:
         return None
-    others = [deriving.new(part) for part in node.inputs if part not in changed]
+    others = [derivation.new(part) for part in node.inputs if part not in changed]
     conditions = [condition for condition in node.conditions if condition not in own]
-    return together([_met(delta, others, conditions, deriving)], node.columns)
+    return together([_met(delta, others, conditions, derivation)], node.columns)
 
 
-def _met(delta: Node, others: list[Node], conditions: list[Expr], deriving: Deriving) -> Node:
+def _met(delta: Node, others: list[Node], conditions: list[Expr], derivation: Derivation) -> Node:
     """A delta joined with other inputs, one version of each."""
     if not all(plain(other) for other in others):
         delta, others, conditions = _narrowed(delta, others, conditions)
-        delta = deriving.at_hand(delta)
+        delta = derivation.at_hand(delta)
     return _joined([delta, *others], conditions)
 
 
@@ -105,15 +105,15 @@ def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[
     return delta, others, conditions
 
 
-def one_changed(plan: Node, deriving: Deriving) -> bool:
+def one_changed(plan: Node, derivation: Derivation) -> bool:
     """Whether a plan has one changed table, whose change goes through it by itself: no version of it is read."""
     if isinstance(plan, Filter | Project | Generate):
-        return one_changed(plan.inputs[0], deriving)
-    if isinstance(plan, Join | MultiJoin):
-        changed = [side for side in plan.inputs if deriving.touches(side)]
-        deciding = plan.inputs if plan.kind in (INNER, CROSS) else plan.inputs[:1]
+        return one_changed(plan.inputs[0], derivation)
+    if isinstance(plan, JOINS):
+        changed = [side for side in plan.inputs if derivation.touches(side)]
+        deciding = plan.inputs if plan.kind.is_inner else plan.inputs[:1]
         alone = len(changed) == 1 and changed[0] in deciding and plan.kind != FULL
-        return alone and one_changed(changed[0], deriving)
+        return alone and one_changed(changed[0], derivation)
     return isinstance(plan, Scan)
 
 

@@ -1,4 +1,4 @@
-"""Filter, project, explode, UNION ALL: the operator over the delta.
+"""Filter, project, explode, UNION ALL, restriction: the operator over the delta.
 
     Δ(σ R) = σ ΔR      Δ(π R) = π ΔR      Δ(R ∪ S) = ΔR ∪ ΔS
 
@@ -12,39 +12,53 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving, change_scan
+from rollview.delta.derivation import Derivation, change_scan
 from rollview.delta.weights import together, weighted
+from rollview.errors import InternalError
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Scan, UnionAll, exactly
+from rollview.plan.nodes import Computed, Filter, Generate, Node, Project, Restrict, Scan, UnionAll, exactly
 from rollview.plan.reserved import WEIGHT
 from rollview.plan.types import converted
 
 
-def scan(node: Scan, deriving: Deriving) -> Node | None:
+def scan(node: Scan, derivation: Derivation) -> Node | None:
     return change_scan(node)
 
 
-def filter_(node: Filter, deriving: Deriving) -> Node | None:
-    below = deriving.delta(node.input)
+def filter_(node: Filter, derivation: Derivation) -> Node | None:
+    below = derivation.delta(node.input)
     return None if below is None else Filter(below, node.condition)
 
 
-def project(node: Project, deriving: Deriving) -> Node | None:
-    below = deriving.delta(node.input)
+def project(node: Project, derivation: Derivation) -> Node | None:
+    below = derivation.delta(node.input)
     return None if below is None else Project(below, (*node.output, Computed(WEIGHT, ref(WEIGHT.name))))
 
 
-def generate(node: Generate, deriving: Deriving) -> Node | None:
-    below = deriving.delta(node.input)
+def restrict(node: Restrict, derivation: Derivation) -> Node | None:
+    """The keys did not change: they are those of another input of a join."""
+    if derivation.touches(node.keys):
+        raise InternalError(f"the keys of {node.title} {node.details} change")
+    below = derivation.delta(node.input)
+    if below is None:
+        return None
+    found = node.with_inputs([derivation.at_hand(below), derivation.new(node.keys)])
+    return exactly(found, (*node.columns, WEIGHT))
+
+
+def generate(node: Generate, derivation: Derivation) -> Node | None:
+    below = derivation.delta(node.input)
     return None if below is None else Generate(below, node.generator, node.output, node.outer)
 
 
-def union_all(node: UnionAll, deriving: Deriving, delta_of: Callable[[Node], Node | None] | None = None) -> Node | None:
-    deltas = [(delta_of or deriving.delta)(side) for side in node.inputs]
+def union_all(
+    node: UnionAll, derivation: Derivation, delta_of: Callable[[Node], Node | None] | None = None
+) -> Node | None:
+    deltas = [(delta_of or derivation.delta)(side) for side in node.inputs]
     terms: list[Node | None] = []
     for side, below in zip(node.inputs, deltas, strict=True):
         if below is None and converted(node) and any(delta is not None for delta in deltas):
-            below = weighted(Filter(deriving.new(side), exp.false()), 1)  # it decides the type of the column
+            below = weighted(Filter(derivation.new(side), exp.false()), 1)  # it decides the type of the column
         if below is not None:
             pairs = zip(node.output, side.columns, strict=True)
             renamed = tuple(Computed(replace(out, type=column.type), ref(column.name)) for out, column in pairs)

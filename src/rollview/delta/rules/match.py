@@ -13,32 +13,32 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.semi_anti import turning, turning_delta
 from rollview.delta.weights import negated, together, weighted
 from rollview.plan.expressions import Expr, conjunction, conjuncts
 from rollview.plan.nodes import SEMI, Join, Node
 
 
-def matching_delta(node: Join, deriving: Deriving) -> Node | None:
+def matching_delta(node: Join, derivation: Derivation) -> Node | None:
     if (equalities := turning(node)) is not None:
-        return turning_delta(node, *equalities, deriving)
-    left, right = deriving.delta(node.left), deriving.delta(node.right)
+        return turning_delta(node, *equalities, derivation)
+    left, right = derivation.delta(node.left), derivation.delta(node.right)
     terms: list[Node | None] = []
     if left is not None:
-        left = deriving.at_hand(left)
-        terms.append(node.with_inputs([left, deriving.new(node.right)]))
+        left = derivation.at_hand(left)
+        terms.append(node.with_inputs([left, derivation.new(node.right)]))
     if right is not None:
-        met = touched(node, deriving, right)
-        terms.append(node.with_inputs([met, deriving.new(node.right)]))
-        terms.append(negated(node.with_inputs([met, deriving.old(node.right)])))
+        met = touched(node, derivation, right)
+        terms.append(node.with_inputs([met, derivation.new(node.right)]))
+        terms.append(negated(node.with_inputs([met, derivation.old(node.right)])))
     return together(terms, node.columns)
 
 
-def touched(node: Join, deriving: Deriving, right: Node) -> Node:
+def touched(node: Join, derivation: Derivation, right: Node) -> Node:
     """The old left rows that a changed right row meets, as a delta."""
-    rows = Join(SEMI, deriving.old(node.left), deriving.at_hand(right), meeting(node))
-    return deriving.step("touched", weighted(rows, 1), "rows whose match may have changed")
+    rows = Join(SEMI, derivation.old(node.left), derivation.at_hand(right), meeting(node))
+    return derivation.step("touched", weighted(rows, 1), "rows whose match may have changed")
 
 
 def meeting(node: Join) -> Expr:

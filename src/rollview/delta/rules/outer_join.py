@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.join import inner_delta
 from rollview.delta.rules.match import matching_delta
 from rollview.delta.weights import together
@@ -19,23 +19,23 @@ from rollview.plan.nodes import ANTI, FULL, INNER, LEFT, Computed, Filter, Join,
 from rollview.plan.reserved import WEIGHT
 
 
-def outer_delta(node: Join, deriving: Deriving) -> Node | None:
+def outer_delta(node: Join, derivation: Derivation) -> Node | None:
     inner = Join(INNER, node.left, node.right, node.condition)
-    deriving.settle(node.left, node.right)  # each delta is read by several terms
-    terms = [inner_delta(inner, deriving), _padded(node.left, node.right, node, deriving)]
+    derivation.settle(node.left, node.right)  # each delta is read by several terms
+    terms = [inner_delta(inner, derivation), _padded(node.left, node.right, node, derivation)]
     if node.kind == FULL:
-        terms.append(_padded(node.right, node.left, node, deriving))
+        terms.append(_padded(node.right, node.left, node, derivation))
     return together(terms, node.columns)
 
 
-def _padded(kept: Node, other: Node, node: Join, deriving: Deriving) -> Node | None:
+def _padded(kept: Node, other: Node, node: Join, derivation: Derivation) -> Node | None:
     """The delta of the rows of one side that have no partner, with NULL for the other side's columns."""
-    delta = matching_delta(Join(ANTI, kept, other, node.condition), deriving)
+    delta = matching_delta(Join(ANTI, kept, other, node.condition), derivation)
     if delta is None:
         return None
     if any(column.type.this == exp.DataType.Type.UNKNOWN for column in other.columns):
         # NULLs of a type that only the engine knows: those of a join with nothing
-        return Join(LEFT, delta, Filter(deriving.new(other), exp.false()), TRUE)
+        return Join(LEFT, delta, Filter(derivation.new(other), exp.false()), TRUE)
     nulls = (Computed(c, exp.Cast(this=exp.null(), to=c.type.copy())) for c in other.columns)
     own = (Computed(c, ref(c.name)) for c in (*kept.columns, WEIGHT))
     return Project(delta, (*own, *nulls))

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.affected_keys import all_touched
-from rollview.delta.derivation import Deriving, Keys
+from rollview.delta.derivation import Derivation, Keys
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
@@ -35,47 +35,47 @@ from rollview.plan.nodes import (
 )
 
 
-def recomputed(node: Node, keys: Sequence[Keys], deriving: Deriving, what: str) -> Node:
+def recomputed(node: Node, keys: Sequence[Keys], derivation: Derivation, what: str) -> Node:
     """The operator over its restricted inputs, after and before, as a step of its own."""
-    after = node.with_inputs([k.restrict(deriving.new(side)) for k, side in zip(keys, node.inputs, strict=True)])
-    before = node.with_inputs([k.restrict(deriving.old(side)) for k, side in zip(keys, node.inputs, strict=True)])
+    after = node.with_inputs([k.restrict(derivation.new(side)) for k, side in zip(keys, node.inputs, strict=True)])
+    before = node.with_inputs([k.restrict(derivation.old(side)) for k, side in zip(keys, node.inputs, strict=True)])
     difference = together([weighted(after, 1), weighted(before, -1)], node.columns)
     assert difference is not None
-    return deriving.step(what, consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step(what, consolidated(difference), f"change of {node.title} {node.details}")
 
 
-def touched_keys(below: Node, values: Sequence[Expr], deriving: Deriving) -> Keys | None:
+def touched_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
     """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
     names = [value.name for value in values if isinstance(value, exp.Column)]
     if len(names) == len(values):
-        rows = all_touched(below, list(dict.fromkeys(names)), deriving)
+        rows = all_touched(below, list(dict.fromkeys(names)), derivation)
     else:
-        rows = deriving.delta(below)
+        rows = derivation.delta(below)
     if rows is None:
         return None
-    return deriving.keys(deriving.at_hand(rows) if values else rows, values)
+    return derivation.keys(derivation.at_hand(rows) if values else rows, values)
 
 
-def distinct(node: Distinct, deriving: Deriving) -> Node | None:
-    keys = touched_keys(node.input, [ref(column.name) for column in node.columns], deriving)
-    return None if keys is None else recomputed(node, [keys], deriving, "distinct")
+def distinct(node: Distinct, derivation: Derivation) -> Node | None:
+    keys = touched_keys(node.input, [ref(column.name) for column in node.columns], derivation)
+    return None if keys is None else recomputed(node, [keys], derivation, "distinct")
 
 
-def set_operation(node: SetOperation, deriving: Deriving) -> Node | None:
+def set_operation(node: SetOperation, derivation: Derivation) -> Node | None:
     terms: list[Node | None] = []
     for side in node.inputs:
-        below = all_touched(side, [column.name for column in side.columns], deriving)
+        below = all_touched(side, [column.name for column in side.columns], derivation)
         pairs = zip(node.output, side.columns, strict=True)
         terms.append(None if below is None else Project(below, tuple(Computed(o, ref(c.name)) for o, c in pairs)))
     rows = _union(terms, node.output)
     if rows is None:
         return None
-    keys = deriving.keys(deriving.at_hand(rows), [ref(column.name) for column in node.output])
+    keys = derivation.keys(derivation.at_hand(rows), [ref(column.name) for column in node.output])
     sides = []
     for side in node.inputs:
         names = [key for _, key in keys.pairs]
         sides.append(Keys(keys.plan, tuple((ref(c.name), k) for c, k in zip(side.columns, names, strict=True))))
-    return recomputed(node, sides, deriving, "rows")
+    return recomputed(node, sides, derivation, "rows")
 
 
 def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | None:
@@ -83,7 +83,7 @@ def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | N
     return there[0] if len(there) == 1 else UnionAll(there[0], there[1], output) if there else None
 
 
-def limit(node: Limit, deriving: Deriving) -> Node | None:
-    if not deriving.touches(node):
+def limit(node: Limit, derivation: Derivation) -> Node | None:
+    if not derivation.touches(node):
         return None
-    return recomputed(node, [Keys(node, ())], deriving, "limit")
+    return recomputed(node, [Keys(node, ())], derivation, "limit")

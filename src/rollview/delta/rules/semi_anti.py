@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving, Keys, cheap
+from rollview.delta.derivation import Derivation, Keys, cheap
 from rollview.delta.rules.join import key_equalities
 from rollview.delta.weights import consolidated, negated, together
 from rollview.keys.facts import facts_of
@@ -50,20 +50,20 @@ Pairs = Sequence[tuple[Expr, Expr]]
 
 def turning(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
     """What a semi or anti join on equalities compares, and its conditions on the right alone; None for other joins."""
-    equalities = key_equalities(node) if node.kind in (SEMI, ANTI) else None
+    equalities = key_equalities(node) if node.kind.keeps_left_only else None
     return equalities if equalities is not None and _one_key_each(node, equalities[0]) else None
 
 
-def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], deriving: Deriving) -> Node | None:
+def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], derivation: Derivation) -> Node | None:
     """The delta of a semi or anti join that asks for equal values, ``own`` conditions on the right aside."""
     right = _own_rows(node, own)
-    left, change = deriving.delta(node.left), deriving.delta(right)
+    left, change = derivation.delta(node.left), derivation.delta(right)
     if left is not None:
-        left = deriving.at_hand(left)
+        left = derivation.at_hand(left)
     if change is not None and not _once(right, pairs):
-        return together([_counted(node, pairs, right, change, left, deriving)], node.columns)
-    asked = None if left is None else node.with_inputs([left, deriving.new(node.right)])
-    met = None if change is None else _met(node, pairs, change, deriving)
+        return together([_counted(node, pairs, right, change, left, derivation)], node.columns)
+    asked = None if left is None else node.with_inputs([left, derivation.new(node.right)])
+    met = None if change is None else _met(node, pairs, change, derivation)
     return together([asked, met], node.columns)
 
 
@@ -119,18 +119,18 @@ def _keys(names: Sequence[str], values: Sequence[Expr]) -> tuple[Computed, ...]:
     return tuple(Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in pairs)
 
 
-def _near(plan: Node, values: Sequence[Expr], rows: Node, keys: Sequence[Expr], deriving: Deriving) -> Node:
+def _near(plan: Node, values: Sequence[Expr], rows: Node, keys: Sequence[Expr], derivation: Derivation) -> Node:
     """The rows of a plan whose values are keys of some rows."""
-    found = deriving.keys(rows, keys)
+    found = derivation.keys(rows, keys)
     return Keys(found.plan, tuple((v, k) for v, (_, k) in zip(values, found.pairs, strict=True))).restrict(plan)
 
 
-def _met(node: Join, pairs: Pairs, change: Node, deriving: Deriving) -> Node:
+def _met(node: Join, pairs: Pairs, change: Node, derivation: Derivation) -> Node:
     """The old left rows whose key comes to a right side that has it once at most, or leaves it."""
-    names = deriving.fresh(len(pairs))
+    names = derivation.fresh(len(pairs))
     net = _net(change, names, [b for _, b in pairs])
-    flips = deriving.step("flips", net, "keys that come to the right side, or leave it")
-    met = Join(INNER, deriving.old(node.left), flips, _equal(pairs, names))
+    flips = derivation.step("flips", net, "keys that come to the right side, or leave it")
+    met = Join(INNER, derivation.old(node.left), flips, _equal(pairs, names))
     found: Node = Project(met, tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT)))
     return found if node.kind == SEMI else negated(found)
 
@@ -139,20 +139,20 @@ def _equal(pairs: Pairs, names: Sequence[str]) -> Expr | None:
     return conjunction([exp.EQ(this=a.copy(), expression=ref(name)) for (a, _), name in zip(pairs, names, strict=True)])
 
 
-def _counted(node: Join, pairs: Pairs, right: Node, change: Node, left: Node | None, deriving: Deriving) -> Node:
+def _counted(node: Join, pairs: Pairs, right: Node, change: Node, left: Node | None, derivation: Derivation) -> Node:
     """The changed left rows whose key the right side has, and the old ones whose key comes to it or leaves it."""
-    names = deriving.fresh(len(pairs))
+    names = derivation.fresh(len(pairs))
     mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
     keys: list[Expr] = [ref(name) for name in names]
     net = _net(change, names, theirs)
     kept = tuple(Computed(c, ref(c.name)) for c in node.left.columns)
     if cheap(change):
-        old = _near(deriving.old(node.left), mine, net, keys, deriving)
+        old = _near(derivation.old(node.left), mine, net, keys, derivation)
         asked, by = net, keys
     else:  # the left is read first: then the right side is counted for keys that the left has, often for none
-        net = deriving.step("net", net, "keys of the right side, and how many more rows it has of them")
-        old = _near(deriving.old(node.left), mine, net, keys, deriving)
-        old = deriving.step("met", old, "rows of the left side with such keys")
+        net = derivation.step("net", net, "keys of the right side, and how many more rows it has of them")
+        old = _near(derivation.old(node.left), mine, net, keys, derivation)
+        old = derivation.step("met", old, "rows of the left side with such keys")
         asked, by = old, mine
     rows: Node = Project(old, (*kept, Computed(WEIGHT, _number(0)), Computed(_WAS, _number(1))))
     if left is not None:
@@ -160,7 +160,7 @@ def _counted(node: Join, pairs: Pairs, right: Node, change: Node, left: Node | N
         rows = UnionAll(changed, rows, changed.columns)
         both = Project(asked, _keys(names, by)), Project(left, _keys(names, mine))
         asked, by = UnionAll(*both, both[0].columns), keys
-    near = _near(deriving.new(right), theirs, asked, by, deriving)
+    near = _near(derivation.new(right), theirs, asked, by, derivation)
     counts = _counts(net, Project(near, _keys(names, theirs)))
     has: Expr = ref(_HAS.name)
     turn: Expr = ref(_TURN.name)

@@ -12,25 +12,30 @@ rows that go leave too few is R read again. Right for ORDER BY … LIMIT, and fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.weights import negated, one_by_one, together, weighted
 from rollview.plan.expressions import Expr, conjuncts, names_in, ref, replace_columns
 from rollview.plan.nodes import (
+    CURRENT_ROW,
+    FROM_START,
+    TO_END,
     UNKNOWN,
     Aggregate,
     Column,
     Computed,
     Filter,
+    Frame,
     Limit,
     Node,
     Ordering,
     Project,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
 )
 from rollview.plan.reserved import WEIGHT
@@ -77,19 +82,17 @@ class First:
         if self.limit:
             return Limit(rows, self.order, self.most)
         number = self.number or _NUMBER
-        numbered = Window(rows, (Computed(number, self.over(exp.RowNumber())),))
+        numbered = Window(rows, (self.over(number, exp.RowNumber()),))
         enough = exp.LTE(this=ref(number.name), expression=exp.Literal.number(self.most))
         return exactly(Filter(numbered, enough), self.columns)
 
-    def over(self, function: Expr, spec: Expr | None = None) -> Expr:
+    def over(self, column: Column, call: Expr, frame: Frame | None = None) -> WindowFunction:
         """A window function in the order, over each partition."""
-        terms = [exp.Ordered(this=t.value.copy(), desc=t.descending, nulls_first=t.nulls_first) for t in self.order]
-        order = exp.Order(expressions=terms)
-        return exp.Window(this=function, partition_by=[ref(name) for name in self.by], order=order, spec=spec)
+        return WindowFunction(column, call, tuple(ref(name) for name in self.by), self.order, frame)
 
-    def whole(self, function: Expr) -> Expr:
-        """A window function over all of a partition."""
-        return exp.Window(this=function, partition_by=[ref(name) for name in self.by])
+    def sum_of_all(self, column: Column, name: str) -> WindowFunction:
+        """The sum of a column over all of a partition."""
+        return WindowFunction(column, exp.Sum(this=ref(name)), tuple(map(ref, self.by)), cast_to=_BIGINT)
 
 
 def first_rows(plan: Node) -> First | None:
@@ -110,25 +113,20 @@ def first_rows(plan: Node) -> First | None:
     if found is None:
         return None
     window, count = found
-    call = window.functions[0]
-    order = [
-        Ordering(t.this, bool(t.args.get("desc")), bool(t.args.get("nulls_first")))
-        for t in call.value.args["order"].expressions
-    ]
-    by = list(call.value.args.get("partition_by") or ())
-    return _made(plan, values, window.input, by, order, call.column, (count, count, 0))
+    first = window.functions[0]
+    return _made(plan, values, window.input, first.partition_by, first.order, first.column, (count, count, 0))
 
 
 def _numbered(node: Node) -> tuple[Window, int] | None:
     """The window of a filter ``row_number() <= k``, and k."""
     if not isinstance(node, Filter) or not isinstance(node.input, Window) or len(node.input.functions) != 1:
         return None
-    call, tests = node.input.functions[0], conjuncts(node.condition)
-    plain = isinstance(call.value.this, exp.RowNumber) and call.value.args.get("order") is not None
+    first, tests = node.input.functions[0], conjuncts(node.condition)
+    plain = isinstance(first.call, exp.RowNumber) and first.order
     if not plain or len(tests) != 1 or not isinstance(tests[0], exp.LTE | exp.LT | exp.EQ):
         return None
     test = tests[0]
-    if test.left != ref(call.column.name) or not isinstance(test.right, exp.Literal) or not test.right.is_int:
+    if test.left != ref(first.column.name) or not isinstance(test.right, exp.Literal) or not test.right.is_int:
         return None
     count = int(test.right.this) - isinstance(test, exp.LT)
     return (node.input, count) if count > 0 and (count == 1 or not isinstance(test, exp.EQ)) else None
@@ -168,22 +166,24 @@ def _made(
     )
 
 
-def first_delta(first: First, stored: Node, deriving: Deriving) -> Node | None:
+def first_delta(first: First, stored: Node, derivation: Derivation) -> Node | None:
     """The change of the stored rows. ``stored`` are they, with how often each is there as its weight."""
-    delta = deriving.delta(first.input)
+    delta = derivation.delta(first.input)
     if delta is None:
         return None
-    delta = deriving.at_hand(delta)
+    delta = derivation.at_hand(delta)
     if first.by:
-        stored = deriving.keys(delta, [ref(name) for name in first.by]).restrict(stored)
-    known = deriving.step(
+        stored = derivation.keys(delta, [ref(name) for name in first.by]).restrict(stored)
+    known = derivation.step(
         "first", _known(first, stored, delta), "stored rows and changed ones of the touched partitions"
     )
     short = _short(first)
-    lacking = deriving.there(Filter(known, short), first.by, first.by).plan
-    lacking = deriving.step("short", lacking, "where too few rows are left")
+    lacking = derivation.there(Filter(known, short), first.by, first.by).plan
+    lacking = derivation.step("short", lacking, "where too few rows are left")
     names = [column.name for column in lacking.columns]
-    again = first.of(deriving.there(lacking, names if first.by else [], first.by).restrict(deriving.new(first.input)))
+    again = first.of(
+        derivation.there(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
+    )
     refill = weighted(exactly(again, first.columns), 1)
     kept = tuple(Computed(column, ref(column.name)) for column in first.input.columns)
     enough = exp.And(this=exp.Not(this=exp.Paren(this=short.copy())), expression=_is_first(first))
@@ -208,9 +208,8 @@ def _known(first: First, stored: Node, delta: Node) -> Node:
     ]
     sums = tuple(Computed(c, _cast(exp.Sum(this=ref(c.name)))) for c in (WEIGHT, _HAD))
     each = Aggregate(UnionAll(sides[0], sides[1], output), own, sums)
-    after = first.over(exp.Max(this=ref(_HAD.name)), _frame("CURRENT ROW", None, "UNBOUNDED", "FOLLOWING"))
-    size = _cast(first.whole(exp.Sum(this=ref(_HAD.name))))
-    placed = Window(each, (Computed(_REACH, after), Computed(_SIZE, size)))
+    after = first.over(_REACH, exp.Max(this=ref(_HAD.name)), Frame("ROWS", CURRENT_ROW, TO_END))
+    placed = Window(each, (after, first.sum_of_all(_SIZE, _HAD.name)))
     before_last = exp.GT(this=ref(_REACH.name), expression=_number(0))
     all_stored = exp.LT(this=ref(_SIZE.name), expression=_number(first.needed))
     there = exp.GT(this=ref(WEIGHT.name), expression=_number(0))
@@ -218,9 +217,8 @@ def _known(first: First, stored: Node, delta: Node) -> Node:
     value = exp.Case(ifs=[exp.If(this=kept, true=ref(WEIGHT.name))], default=_cast(_number(0)))
     passed = (Computed(column, ref(column.name)) for column in (_HAD, _SIZE))
     judged = Project(placed, (*own, *passed, Computed(_KEPT, value)))
-    running = first.over(exp.Sum(this=ref(_KEPT.name)), _frame("UNBOUNDED", "PRECEDING", "CURRENT ROW", None))
-    left = first.whole(exp.Sum(this=ref(_KEPT.name)))
-    return Window(judged, (Computed(_UPTO, _cast(running)), Computed(_LEFT, _cast(left))))
+    running = first.over(_UPTO, exp.Sum(this=ref(_KEPT.name)), Frame("ROWS", FROM_START, CURRENT_ROW))
+    return Window(judged, (replace(running, cast_to=_BIGINT), first.sum_of_all(_LEFT, _KEPT.name)))
 
 
 def _short(first: First) -> Expr:
@@ -244,10 +242,6 @@ def _room(first: First) -> Expr:
     """How many copies of a row find room."""
     before = exp.Sub(this=ref(_UPTO.name), expression=ref(_KEPT.name))
     return exp.Sub(this=_cast(_number(first.most)), expression=exp.Paren(this=before))
-
-
-def _frame(start: str, start_side: str | None, end: str, end_side: str | None) -> Expr:
-    return exp.WindowSpec(kind="ROWS", start=start, start_side=start_side, end=end, end_side=end_side)
 
 
 def _number(value: int) -> Expr:

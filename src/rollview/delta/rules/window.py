@@ -9,30 +9,30 @@ Functions that look only backward do not take the whole partition: see ``backwar
 from __future__ import annotations
 
 from rollview.delta.analysis.lookback import looking_backward
-from rollview.delta.derivation import Deriving
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules.recompute import recomputed, touched_keys
 from rollview.delta.rules.window_lookback import backward_delta
 from rollview.plan.expressions import Expr
-from rollview.plan.nodes import Computed, Node, Window
+from rollview.plan.nodes import Node, Window, WindowFunction
 
 
-def window(node: Window, deriving: Deriving) -> Node | None:
+def window(node: Window, derivation: Derivation) -> Node | None:
     by = one_by_one_partitioning(node)
     if len(by) > 1:
-        return deriving.delta(by[-1])
-    backward = looking_backward(node, deriving.kinds)
+        return derivation.delta(by[-1])
+    backward = looking_backward(node, derivation.kinds)
     if backward is not None:
-        return backward_delta(node, backward, deriving)
-    partition = list(node.functions[0].value.args.get("partition_by") or ())
-    keys = touched_keys(node.input, partition, deriving)
-    return None if keys is None else recomputed(node, [keys], deriving, "partitions")
+        return backward_delta(node, backward, derivation)
+    partition = node.functions[0].partition_by
+    keys = touched_keys(node.input, partition, derivation)
+    return None if keys is None else recomputed(node, [keys], derivation, "partitions")
 
 
 def one_by_one_partitioning(node: Window) -> list[Window]:
     """The window as one for each PARTITION BY, each over the one before it."""
-    groups: dict[tuple[Expr, ...], list[Computed]] = {}
+    groups: dict[tuple[Expr, ...], list[WindowFunction]] = {}
     for item in node.functions:
-        groups.setdefault(tuple(item.value.args.get("partition_by") or ()), []).append(item)
+        groups.setdefault(item.partition_by, []).append(item)
     found: list[Window] = []
     for functions in groups.values():
         found.append(Window(found[-1] if found else node.input, tuple(functions)))

@@ -25,7 +25,7 @@ from sqlglot import exp
 
 from rollview.delta.affected_keys import all_touched
 from rollview.delta.analysis.lookback import FIRSTS, LASTS, TOTALS, Backward, Running, stored_name
-from rollview.delta.derivation import OLD, Deriving
+from rollview.delta.derivation import OLD, Derivation
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import (
@@ -41,6 +41,7 @@ from rollview.plan.nodes import (
     Project,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
 )
 
@@ -61,31 +62,31 @@ _ONE = Column("__one", "__one", exp.DataType.build("int"))
 _MANY = Column("__many", "__many", exp.DataType.build("bigint"))
 
 
-def backward_delta(node: Window, backward: Backward, deriving: Deriving) -> Node | None:
+def backward_delta(node: Window, backward: Backward, derivation: Derivation) -> Node | None:
     """The change of the functions' rows from the first touched position of each partition on."""
-    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.this.name])], deriving)
+    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.value.name])], derivation)
     if changed is None:
         return None
     what = "the first touched position of each partition"
-    start = deriving.step("first", _first_touched(changed, backward), what)
-    before = _Before(node, backward, start, deriving)
+    start = derivation.step("first", _first_touched(changed, backward), what)
+    before = _Before(node, backward, start, derivation)
     earlier: list[tuple[int, Node]] = []
     if backward.first:
-        earlier.append((_FIRST, deriving.step("start", before.firsts(), "the first row before that")))
+        earlier.append((_FIRST, derivation.step("start", before.firsts(), "the first row before that")))
     if backward.rows:
-        earlier.append((_LAST, deriving.step("last", before.lasts(), "the last rows before that")))
+        earlier.append((_LAST, derivation.step("last", before.lasts(), "the last rows before that")))
     if backward.near:
         earlier.append((_NEAR, before.near()))
     carried = None
     if backward.carried:
-        carried = deriving.step("before", before.totals(), "what the rows before that amount to")
+        carried = derivation.step("before", before.totals(), "what the rows before that amount to")
     after, gone = (
         _computed(node, backward, rows, earlier, carried)
-        for rows in (before.later(deriving.new(node.input)), before.later(deriving.old(node.input)))
+        for rows in (before.later(derivation.new(node.input)), before.later(derivation.old(node.input)))
     )
     difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
     assert difference is not None
-    return deriving.step("partitions", consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step("partitions", consolidated(difference), f"change of {node.title} {node.details}")
 
 
 def _computed(
@@ -113,18 +114,18 @@ def _computed(
     return Project(found, tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns))
 
 
-def _functions(item: Computed, backward: Backward, kinds: Sequence[int]) -> list[Computed]:
+def _functions(item: WindowFunction, backward: Backward, kinds: Sequence[int]) -> list[WindowFunction]:
     """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
     name = item.column.name
     if (carried := backward.carried.get(name)) is not None:
-        own: list[Expr] = [ref(_PART.name)] if kinds else []
+        by = (*item.partition_by, *([ref(_PART.name)] if kinds else []))
         return [
-            Computed(Column(part.name, "", item.column.type), _over(item.value, part.function, own))
+            replace(item, column=Column(part.name, "", item.column.type), call=part.function, partition_by=by)
             for part in carried.parts
         ]
     kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
     apart = [ref(_seen(kind).name)] if len(kinds) > 1 else []
-    return [Computed(item.column, _over(item.value, item.value.this, apart))]
+    return [replace(item, partition_by=(*item.partition_by, *apart))]
 
 
 def _seen(kind: int) -> Column:
@@ -132,18 +133,10 @@ def _seen(kind: int) -> Column:
     return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
 
 
-def _over(window: Expr, function: Expr, more: Sequence[Expr]) -> Expr:
-    found = window.copy()
-    found.set("this", function.copy())
-    if more:
-        found.set("partition_by", [*(found.args.get("partition_by") or ()), *more])
-    return found
-
-
 def _first_touched(changed: Node, backward: Backward) -> Node:
     """For each touched partition its first touched position, and whether a NULL is among the touched."""
-    position = ref(backward.place.this.name)
-    least = (exp.Max if backward.place.args.get("desc") else exp.Min)(this=position)
+    position = ref(backward.place.value.name)
+    least = (exp.Max if backward.place.descending else exp.Min)(this=position)
     is_null = exp.Is(this=position.copy(), expression=exp.null())
     nulls = exp.Max(
         this=exp.Case(ifs=[exp.If(this=is_null, true=exp.Literal.number(1))], default=exp.Literal.number(0))
@@ -152,7 +145,7 @@ def _first_touched(changed: Node, backward: Backward) -> Node:
     start = Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
     if backward.distance is None:
         return start
-    back = exp.Add if backward.place.args.get("desc") else exp.Sub
+    back = exp.Add if backward.place.descending else exp.Sub
     reach = back(this=ref(_POSITION.name), expression=backward.distance.copy())
     return Project(start, (*(Computed(c, ref(c.name)) for c in start.columns), Computed(_FROM, reach)))
 
@@ -160,8 +153,8 @@ def _first_touched(changed: Node, backward: Backward) -> Node:
 class _Before:
     """What comes before the first touched positions ``start``, and after them."""
 
-    def __init__(self, node: Window, backward: Backward, start: Node, deriving: Deriving) -> None:
-        self.node, self.backward, self.start, self.deriving = node, backward, start, deriving
+    def __init__(self, node: Window, backward: Backward, start: Node, derivation: Derivation) -> None:
+        self.node, self.backward, self.start, self.derivation = node, backward, start, derivation
         self._after: Node | None = None
 
     def later(self, plan: Node) -> Node:
@@ -179,7 +172,7 @@ class _Before:
         def added_up(rows: Node) -> Node:
             return self._grouped(rows, "_c", [Computed(Column(f"{r.name}_c", ""), r.before) for r in running])
 
-        stored = self.deriving.partitions.get(stored_name(TOTALS, self.node))
+        stored = self.derivation.partitions.get(stored_name(TOTALS, self.node))
         if stored is None:
             return added_up(self.earlier(self._now()))
         whole = self._near(replace(stored, version=OLD), [f"{name}_t" for name in by])
@@ -198,7 +191,7 @@ class _Before:
 
     def firsts(self) -> Node:
         """The first row of each partition, if it comes before."""
-        stored = self.deriving.partitions.get(stored_name(FIRSTS, self.node))
+        stored = self.derivation.partitions.get(stored_name(FIRSTS, self.node))
         if stored is not None:
             return self.earlier(replace(stored, version=OLD))
         return self.backward.first_of(self.node.input).of(self.earlier(self._now()))
@@ -206,7 +199,7 @@ class _Before:
     def lasts(self) -> Node:
         """The last rows before: those of the partition, if a helper stores these and no row was later."""
         last = self.backward.last_of(self.node.input)
-        stored = self.deriving.partitions.get(stored_name(LASTS, self.node))
+        stored = self.derivation.partitions.get(stored_name(LASTS, self.node))
         if stored is None:
             return last.of(self.earlier(self._now()))
         whole = self._near(replace(stored, version=OLD), self.backward.by)
@@ -217,21 +210,21 @@ class _Before:
     def near(self) -> Node:
         """The rows before that are in reach of the position."""
         place = self.backward.place
-        test = exp.LTE if place.args.get("desc") else exp.GTE
-        reach = test(this=ref(place.this.name), expression=ref(_FROM.name))
+        test = exp.LTE if place.descending else exp.GTE
+        reach = test(this=ref(place.value.name), expression=ref(_FROM.name))
         return self._rows(self._now(), exp.And(this=exp.Paren(this=self._strictly_before()), expression=reach))
 
     def _now(self) -> Node:
-        return self.deriving.new(self.node.input)
+        return self.derivation.new(self.node.input)
 
     def _late(self) -> Node:
         """What the rows from the position on amounted to before the change, of the partitions that had some."""
         if self._after is None:
-            rows = self.later(self.deriving.old(self.node.input))
+            rows = self.later(self.derivation.old(self.node.input))
             values = [s for r in self.backward.running if r.subtracts for s in r.stored]
             sums = [Computed(Column(f"{s.column.name}_l", ""), s.value.copy()) for s in values]
             late = self._grouped(rows, "_l", [*sums, Computed(_MANY, exp.Count(this=exp.Star()))])
-            self._after = self.deriving.step("late", late, "what was at that position and after it")
+            self._after = self.derivation.step("late", late, "what was at that position and after it")
         return self._after
 
     def _grouped(self, rows: Node, suffix: str, values: Sequence[Computed]) -> Node:
@@ -244,7 +237,9 @@ class _Before:
         return found if self.backward.by else exactly(found, found.columns[1:])
 
     def _of_late(self, rows: Node) -> Node:
-        return self.deriving.there(self._late(), [f"{n}_l" for n in self.backward.by], self.backward.by).restrict(rows)
+        return self.derivation.there(self._late(), [f"{n}_l" for n in self.backward.by], self.backward.by).restrict(
+            rows
+        )
 
     def _same(self, suffix: str) -> Expr:
         same = [exp.NullSafeEQ(this=ref(f"{n}{suffix}"), expression=ref(f"{n}_l")) for n in self.backward.by]
@@ -252,7 +247,9 @@ class _Before:
 
     def _near(self, plan: Node, by: Sequence[str]) -> Node:
         """The rows of touched partitions; ``by`` are the columns that say of which a row is."""
-        return self.deriving.there(self.start, [f"{n}_p" for n in self.backward.by], by).restrict(plan) if by else plan
+        return (
+            self.derivation.there(self.start, [f"{n}_p" for n in self.backward.by], by).restrict(plan) if by else plan
+        )
 
     def _rows(self, plan: Node, where: Expr) -> Node:
         by = self.backward.by
@@ -261,13 +258,13 @@ class _Before:
 
     def _parts(self) -> tuple[Expr, Expr, Expr, Expr, bool]:
         place = self.backward.place
-        value, position = ref(place.this.name), ref(_POSITION.name)
-        descending = bool(place.args.get("desc"))
+        value, position = ref(place.value.name), ref(_POSITION.name)
+        descending = place.descending
         after = (exp.LTE if descending else exp.GTE)(this=value, expression=position)
         before = (exp.GT if descending else exp.LT)(this=value.copy(), expression=position.copy())
         null = exp.Is(this=value.copy(), expression=exp.null())
         touched_null = exp.EQ(this=ref(_NULLS.name), expression=exp.Literal.number(1))
-        return after, before, null, touched_null, bool(place.args.get("nulls_first"))
+        return after, before, null, touched_null, place.nulls_first
 
     def _at_or_after(self) -> Expr:
         after, _, null, touched_null, nulls_first = self._parts()

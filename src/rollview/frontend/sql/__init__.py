@@ -15,6 +15,7 @@
 | ``time_window.py`` | ``GROUP BY window(t, '1 hour')`` |
 | ``functions.py`` | which functions aggregate and which generate rows |
 | ``types.py`` | types of expressions |
+| ``windows.py`` | window functions |
 | ``understood.py`` | the arguments that are understood, of each syntax node |
 | ``unique_names.py`` | unique names for columns, by their origin |
 | ``context.py`` | what all builders share |

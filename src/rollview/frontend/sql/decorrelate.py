@@ -14,6 +14,7 @@ A group of no rows needs care: ``count(*)`` over nothing is 0, but a group that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -21,7 +22,6 @@ from rollview.frontend.sql.context import Context, Unbuildable, again
 from rollview.frontend.sql.functions import of_nothing
 from rollview.frontend.sql.scope import typed
 from rollview.plan.expressions import (
-    MEANT,
     Expr,
     conjunction,
     conjuncts,
@@ -34,12 +34,10 @@ from rollview.plan.expressions import (
     same,
 )
 from rollview.plan.nodes import (
-    ANTI,
     CROSS,
     INNER,
     LEFT,
     MARK,
-    SEMI,
     SINGLE,
     Aggregate,
     Column,
@@ -48,17 +46,19 @@ from rollview.plan.nodes import (
     Filter,
     Generate,
     Join,
+    JoinKind,
     Limit,
     Node,
     Project,
     SetOperation,
     UnionAll,
     Window,
+    WindowFunction,
     exactly,
 )
 
 
-def exists_join(context: Context, outer: Node, inner: Node, kind: str, compared: Expr | None) -> Node:
+def exists_join(context: Context, outer: Node, inner: Node, kind: JoinKind, compared: Expr | None) -> Node:
     """A semi or anti join with a subquery."""
     if compared is None:
         inner = _without_projections(inner, outer)
@@ -85,7 +85,7 @@ def scalar_join(context: Context, outer: Node, inner: Node) -> tuple[Node, Expr]
 
 
 def lateral_join(
-    context: Context, outer: Node, inner: Node, kind: str, condition: Expr | None
+    context: Context, outer: Node, inner: Node, kind: JoinKind, condition: Expr | None
 ) -> tuple[Node, dict[str, Column]]:
     """FROM …, LATERAL (…)."""
     over: tuple[Computed, ...] = ()
@@ -226,7 +226,7 @@ def _exposing(node: Project, plan: Node, parts: Sequence[Expr]) -> Project:
 
 def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | None:
     condition = conjuncts(node.condition)
-    if node.kind in (INNER, CROSS):
+    if node.kind.is_inner:
         left, right = _pull(node.left, outer), _pull(node.right, outer)
         if left is None or right is None:
             return None
@@ -234,7 +234,7 @@ def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | N
         parts = [*left[1], *right[1], *(part for part in condition if names_in(part) & outer)]
         return Join(INNER if local is not None else CROSS, left[0], right[0], local), parts
     outside = node.right.free | frozenset().union(*(names_in(e) for e in node.expressions), frozenset())
-    if node.kind not in (LEFT, SEMI, ANTI, MARK, SINGLE) or outside & outer:
+    if node.kind.pads_left or outside & outer:
         return None
     left = _pull(node.left, outer)
     if left is None:
@@ -305,13 +305,11 @@ class Domain:
         if isinstance(node, Distinct):
             return Distinct(exactly(self.inject(node.input, names, source), node.columns + source.columns))
         if isinstance(node, Window):
-            below = self.inject(node.input, names, source)
-            return Window(
-                below, tuple(Computed(f.column, _partitioned(rename(f.value, names), source)) for f in node.functions)
-            )
+            functions = tuple(_partitioned(function, names, source) for function in node.functions)
+            return Window(self.inject(node.input, names, source), functions)
         if isinstance(node, Limit):
             return self._inject_limit(node, names, source)
-        if isinstance(node, SetOperation | UnionAll) and type(node) in (SetOperation, UnionAll):
+        if isinstance(node, UnionAll | SetOperation):
             return self._inject_set(node, names, source)
         if isinstance(node, Aggregate) and node.sets is None:
             return self._inject_aggregate(node, names, source, carried)
@@ -322,14 +320,9 @@ class Domain:
     def _inject_limit(self, node: Limit, names: Mapping[str, str], source: Node) -> Node:
         below = self.inject(node.input, names, source)
         rank = self.context.numbering.column("rank")
-        terms = [
-            exp.Ordered(this=rename(t.value, names), desc=t.descending, nulls_first=t.nulls_first) for t in node.order
-        ]
-        number = exp.Window(
-            this=exp.RowNumber(), partition_by=[typed(c) for c in source.columns], order=exp.Order(expressions=terms)
-        )
-        number.meta[MEANT] = node.clause
-        ranked = Window(below, (Computed(rank, number),))
+        order = tuple(term.over(lambda value: rename(value, names)) for term in node.order)
+        by = tuple(typed(column) for column in source.columns)
+        ranked = Window(below, (WindowFunction(rank, exp.RowNumber(), by, order, meant=node.clause),))
         tests: list[Expr] = [exp.GT(this=typed(rank), expression=exp.Literal.number(node.offset))]
         if node.count is not None:
             tests.append(exp.LTE(this=typed(rank), expression=exp.Literal.number(node.offset + node.count)))
@@ -337,7 +330,7 @@ class Domain:
         assert condition is not None
         return exactly(Filter(ranked, condition), node.columns + source.columns)
 
-    def _inject_set(self, node: UnionAll, names: Mapping[str, str], source: Node) -> Node:
+    def _inject_set(self, node: UnionAll | SetOperation, names: Mapping[str, str], source: Node) -> Node:
         left = exactly(self.inject(node.left, names, source), node.left.columns + source.columns)
         right = exactly(self.inject(node.right, names, source), node.right.columns + source.columns)
         output = node.output + source.columns
@@ -365,10 +358,10 @@ class Domain:
     def _inject_join(self, node: Join, names: Mapping[str, str], source: Node) -> Node:
         left, right = bool(node.left.free & names.keys()), bool(node.right.free & names.keys())
         condition, compared = (rename(e, names) if e is not None else None for e in (node.condition, node.compared))
-        if node.kind in (INNER, CROSS) and right and not left:
+        if node.kind.is_inner and right and not left:
             below = self.inject(node.right, names, source)
             return Join(node.kind, node.left, below, condition)
-        if node.kind not in (INNER, CROSS, LEFT, SEMI, ANTI, MARK, SINGLE):
+        if node.kind.pads_left:
             raise Unbuildable(f"A correlated subquery with a {node.kind} join cannot be compiled yet")
         first = self.inject(node.left, names, source)
         second = node.right
@@ -387,8 +380,7 @@ def _renamed(items: Sequence[Computed], names: Mapping[str, str]) -> tuple[Compu
     return tuple(Computed(item.column, rename(item.value, names)) for item in items)
 
 
-def _partitioned(function: Expr, source: Node) -> Expr:
+def _partitioned(function: WindowFunction, names: Mapping[str, str], source: Node) -> WindowFunction:
     """The window function within each value of the domain."""
-    changed = function.copy()
-    changed.set("partition_by", [*(changed.args.get("partition_by") or []), *(ref(c.name) for c in source.columns)])
-    return changed
+    renamed = function.over(lambda value: rename(value, names))
+    return replace(renamed, partition_by=(*renamed.partition_by, *(ref(c.name) for c in source.columns)))

@@ -257,7 +257,7 @@ def _joined(context: Context, left: Relation, join: exp.Join, parent: Scope | No
     if not parts and how == INNER:
         how = CROSS
     plan = Join(how, left.plan, right.plan, conjunction(parts) if parts else None if how == CROSS else exp.true())
-    if how in (SEMI, ANTI):
+    if how.keeps_left_only:
         return Relation(plan, left.entries)
     if not names:
         return Relation(plan, left.entries + right.entries)

@@ -15,14 +15,15 @@ from rollview.frontend.sql.scope import Entry, Scope, place
 from rollview.frontend.sql.select import build_select
 from rollview.frontend.sql.understood import PARENTHESES, SET_OPERATION, VALUES, only
 from rollview.frontend.sql.unique_names import Numbering
+from rollview.plan.check import check
 from rollview.plan.expressions import Expr
-from rollview.plan.nodes import UNKNOWN, Column, Distinct, Node, SetOperation, UnionAll, union_of
+from rollview.plan.nodes import UNKNOWN, Column, Distinct, Node, SetKind, SetOperation, UnionAll, union_of
 from rollview.plan.types import mixed
 
 
 def build_plan(tree: exp.Query, sql: str, tables: Tables) -> Node:
     """The plan of a query; its columns are the query's, in order, labelled as the query names them."""
-    return _query(Context(sql, tables, Numbering(), _query), tree, None)
+    return check(_query(Context(sql, tables, Numbering(), _query), tree, None), "the builder")
 
 
 def _query(context: Context, node: Expr, parent: Scope | None) -> Node:
@@ -67,7 +68,8 @@ def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | Non
         return Distinct(whole) if distinct else whole
     left, right = context.query(node.this, parent), context.query(node.expression, parent)
     output = _set_columns(context, node, left.columns, right)
-    return SetOperation(left, right, output, "intersect" if isinstance(node, exp.Intersect) else "except", not distinct)
+    kind = SetKind.INTERSECT if isinstance(node, exp.Intersect) else SetKind.EXCEPT
+    return SetOperation(left, right, output, kind, not distinct)
 
 
 def _united(node: exp.Union) -> list[exp.Union]:

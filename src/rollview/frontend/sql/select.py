@@ -24,6 +24,7 @@ from rollview.frontend.sql.subqueries import Pending, attach, attach_predicate, 
 from rollview.frontend.sql.time_window import with_time_window
 from rollview.frontend.sql.types import type_of
 from rollview.frontend.sql.understood import REFERRING_WINDOW, SELECT, STAR, WINDOW, only, only_generator
+from rollview.frontend.sql.windows import window_function
 from rollview.parse.tree import is_generator
 from rollview.plan.expressions import Expr, conjunction, replace_columns
 from rollview.plan.nodes import (
@@ -37,6 +38,7 @@ from rollview.plan.nodes import (
     Ordering,
     Project,
     Window,
+    WindowFunction,
 )
 
 
@@ -401,19 +403,17 @@ def _key(select: _Select, expr: Expr) -> Expr:
 def _windows(select: _Select, order: list[tuple[Expr, exp.Ordered]]) -> list[tuple[Expr, exp.Ordered]]:
     """Window functions get columns; QUALIFY filters by them."""
     qualify = select.node.args.get("qualify")
-    functions: list[Computed] = []
+    functions: dict[Expr, WindowFunction] = {}
 
     def over(expr: Expr) -> Expr:
         if isinstance(expr, exp.Window):
             only(select.context, expr, WINDOW)
             if by := expr.args.get("partition_by"):  # a column named twice makes the same partitions
                 expr.set("partition_by", list(dict.fromkeys(by)))
-            for item in functions:
-                if item.value == expr:
-                    return typed(item.column)
-            column = select.context.numbering.column(_short(expr.this), type_of(expr))
-            functions.append(Computed(column, expr))
-            return typed(column)
+            if expr not in functions:
+                column = select.context.numbering.column(_short(expr.this), type_of(expr))
+                functions[expr.copy()] = window_function(column, expr)
+            return typed(functions[expr].column)
         return expr
 
     if qualify is not None:
@@ -423,7 +423,7 @@ def _windows(select: _Select, order: list[tuple[Expr, exp.Ordered]]) -> list[tup
     select.items = [(label, value.transform(over, copy=True)) for label, value in select.items]
     order = [(value.transform(over, copy=True), term) for value, term in order]
     if functions:
-        select.plan = Window(select.plan, tuple(functions))
+        select.plan = Window(select.plan, tuple(functions.values()))
     if qualify is not None:
         select.plan = Filter(select.plan, test)
     return order

@@ -14,6 +14,7 @@ Each is its own file, with the plan before, the plan after, and the case where i
 | ``outer_to_inner.py`` | outer joins whose padded rows are filtered out |
 | ``prune_columns.py`` | columns that nobody reads |
 | ``push_filters.py`` | filters towards the scans |
+| ``push_join_conditions.py`` | conditions of an inner join on one input → filters |
 | ``right_to_left.py`` | right joins → left joins |
 """
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rollview.plan.check import check
 from rollview.plan.nodes import Node, size
 from rollview.plan.rewrite.drop_branches import drop_branches
 from rollview.plan.rewrite.drop_projects import drop_projects
@@ -32,6 +34,7 @@ from rollview.plan.rewrite.merge_projects import merge_projects
 from rollview.plan.rewrite.outer_to_inner import outer_to_inner
 from rollview.plan.rewrite.prune_columns import prune_columns
 from rollview.plan.rewrite.push_filters import push_filters
+from rollview.plan.rewrite.push_join_conditions import push_join_conditions
 from rollview.plan.rewrite.right_to_left import right_to_left
 
 #: A rule looks at one operator and gives what takes its place, or None if it does not fire.
@@ -42,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     expand_grouping_sets,
     merge_filters,
     outer_to_inner,
+    push_join_conditions,
     push_filters,
     drop_branches,
     infer_predicates,
@@ -68,7 +72,7 @@ def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
         if changed == plan:
             break
         plan = changed
-    return apply_rule(prune_columns(plan), flatten_joins)
+    return apply_rule(check(prune_columns(plan), "prune_columns"), flatten_joins)
 
 
 def apply_rule(plan: Node, rule: Rule) -> Node:
@@ -79,6 +83,7 @@ def apply_rule(plan: Node, rule: Rule) -> Node:
         inputs = [done[child] for child in node.inputs]
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         found = node if same else node.with_inputs(inputs)
-        found = rule(found) or found
+        made = rule(found)
+        found = found if made is None else check(made, rule.__name__)
         done[node] = known.setdefault(found, found)
     return done[plan]

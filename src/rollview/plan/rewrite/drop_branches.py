@@ -20,7 +20,7 @@ from rollview.plan.types import converted
 def drop_branches(node: Node) -> Node | None:
     if isinstance(node, Filter):
         return _folded(node)
-    if type(node) is not UnionAll or converted(node):
+    if not isinstance(node, UnionAll) or converted(node):
         return None
     there = [side for side in node.inputs if not _is_empty(side)]
     if len(there) != 1:
@@ -58,7 +58,7 @@ def _told(part: Expr) -> bool | None:
 def _is_empty(node: Node) -> bool:
     if isinstance(node, Filter) and exp.false() in conjuncts(node.condition):
         return True
-    if type(node) is UnionAll:
+    if isinstance(node, UnionAll):
         return all(_is_empty(side) for side in node.inputs)
     passes = isinstance(node, Filter | Project) or (isinstance(node, Aggregate) and node.keys and node.sets is None)
     return bool(passes) and _is_empty(node.inputs[0])

@@ -7,7 +7,7 @@ Not for two inputs, which stay a join; and not across an outer, semi or anti joi
 from __future__ import annotations
 
 from rollview.plan.expressions import Expr, conjuncts
-from rollview.plan.nodes import CROSS, INNER, Join, MultiJoin, Node
+from rollview.plan.nodes import Join, MultiJoin, Node
 
 
 def flatten_joins(node: Node) -> Node | None:
@@ -20,7 +20,7 @@ def flatten_joins(node: Node) -> Node | None:
 def _parts(node: Node) -> tuple[list[Node], list[Expr]]:
     if isinstance(node, MultiJoin):
         return list(node.parts), list(node.conditions)
-    if not isinstance(node, Join) or node.kind not in (INNER, CROSS):
+    if not isinstance(node, Join) or not node.kind.is_inner:
         return [node], []
     (left, first), (right, second) = _parts(node.left), _parts(node.right)
     return [*left, *right], [*first, *second, *conjuncts(node.condition)]

@@ -14,7 +14,6 @@ from sqlglot import exp
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename, replace_columns
 from rollview.plan.nodes import (
     ANTI,
-    CROSS,
     INNER,
     LEFT,
     SEMI,
@@ -25,7 +24,7 @@ from rollview.plan.nodes import (
     Join,
     Node,
     Project,
-    Recursive,
+    SetOperation,
     UnionAll,
     Window,
 )
@@ -80,10 +79,10 @@ def _holds(node: Node, part: Expr) -> bool:
     if isinstance(node, Project):
         return _holds(node.input, replace_columns(part, {item.column.name: item.value for item in node.output}))
     if isinstance(node, Join):
-        sides = node.inputs if node.kind in (INNER, CROSS) else (node.left,)
+        sides = node.inputs if node.kind.is_inner else (node.left,)
         on = conjuncts(node.condition) if node.kind == INNER else []
         return part in on or any(_holds(side, part) for side in sides)
-    if isinstance(node, UnionAll) and not isinstance(node, Recursive):
+    if isinstance(node, UnionAll | SetOperation):
         return all(
             _holds(side, rename(part, {new.name: old.name for new, old in zip(node.output, side.columns, strict=True)}))
             for side in node.inputs

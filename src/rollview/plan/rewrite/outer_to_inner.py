@@ -17,14 +17,14 @@ _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Paren, exp.
 
 
 def outer_to_inner(node: Node) -> Node | None:
-    if not isinstance(node, Filter) or not isinstance(node.input, Join) or node.input.kind not in (LEFT, RIGHT, FULL):
+    if not isinstance(node, Filter) or not isinstance(node.input, Join) or not node.input.kind.is_outer:
         return None
     join = node.input
     needed: set[str] = set()
     for part in conjuncts(node.condition):
         needed |= _not_null(part)
     left, right = bool(needed & join.left.names), bool(needed & join.right.names)
-    padded_left, padded_right = join.kind in (RIGHT, FULL) and not left, join.kind in (LEFT, FULL) and not right
+    padded_left, padded_right = join.kind.pads_left and not left, join.kind.pads_right and not right
     kind = {(False, False): INNER, (False, True): LEFT, (True, False): RIGHT, (True, True): FULL}[
         padded_left, padded_right
     ]

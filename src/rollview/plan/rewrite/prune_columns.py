@@ -12,9 +12,6 @@ from dataclasses import replace
 
 from rollview.plan.expressions import names_in
 from rollview.plan.nodes import (
-    ANTI,
-    MARK,
-    SEMI,
     Aggregate,
     Distinct,
     Filter,
@@ -25,6 +22,7 @@ from rollview.plan.nodes import (
     Node,
     Project,
     Recursive,
+    Restrict,
     Scan,
     SetOperation,
     UnionAll,
@@ -65,9 +63,12 @@ def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
         return [needed & part.names for part in node.inputs]
     if isinstance(node, Join):
         used = _used(node)
-        right = used if node.kind in (SEMI, ANTI, MARK) else wanted | used
+        right = used if node.kind.hides_right else wanted | used
         return [(wanted | used) & node.left.names, right & node.right.names]
-    if type(node) is UnionAll:
+    if isinstance(node, Restrict):
+        used = _used(node)
+        return [(wanted | used) & node.input.names, used & node.keys.names]
+    if isinstance(node, UnionAll):
         places = _places(node, wanted)
         return [{side.columns[i].name for i in places} for side in node.inputs]
     return [side.names for side in node.inputs]
@@ -95,7 +96,7 @@ def _pruned(node: Node, wanted: Set[str], inputs: Sequence[Node]) -> Node:
     if isinstance(node, Project | Aggregate | Window):
         narrow = _narrowed(node, wanted)
         return inputs[0] if narrow is None else narrow.with_inputs(inputs)
-    if type(node) is UnionAll:
+    if isinstance(node, UnionAll):
         places = _places(node, wanted)
         pairs = zip(inputs, node.inputs, strict=True)
         sides = [exactly(below, [side.columns[i] for i in places]) for below, side in pairs]

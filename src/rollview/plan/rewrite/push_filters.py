@@ -14,13 +14,8 @@ from sqlglot import exp
 
 from rollview.plan.expressions import Expr, conjunction, conjuncts, names_in, rename, replace_columns
 from rollview.plan.nodes import (
-    ANTI,
     CROSS,
     INNER,
-    LEFT,
-    MARK,
-    SEMI,
-    SINGLE,
     Aggregate,
     Distinct,
     Filter,
@@ -28,7 +23,7 @@ from rollview.plan.nodes import (
     Join,
     Node,
     Project,
-    Recursive,
+    SetOperation,
     UnionAll,
     Window,
 )
@@ -44,7 +39,7 @@ def push_filters(node: Node) -> Node | None:
         return Project(_filtered(below.input, [replace_columns(part, values) for part in parts]), below.output)
     if isinstance(below, Distinct):
         return Distinct(_filtered(below.input, parts))
-    if isinstance(below, UnionAll) and not isinstance(below, Recursive):
+    if isinstance(below, UnionAll | SetOperation):
         other = {column.name for column in converted(below)}
         down = [part for part in parts if not names_in(part) & other]
         sides = []
@@ -68,7 +63,7 @@ def _movable(node: Node) -> frozenset[str]:
         return frozenset(item.column.name for item in node.keys)
     if isinstance(node, Window):
         sets = [
-            frozenset(part.name for part in item.value.args.get("partition_by") or () if isinstance(part, exp.Column))
+            frozenset(part.name for part in item.partition_by if isinstance(part, exp.Column))
             for item in node.functions
         ]
         return frozenset.intersection(*sets) if sets else frozenset()
@@ -78,13 +73,13 @@ def _movable(node: Node) -> frozenset[str]:
 def _into_join(join: Join, parts: Sequence[Expr]) -> Node | None:
     left = [part for part in parts if names_in(part) and names_in(part) <= join.left.names]
     right = [part for part in parts if names_in(part) and names_in(part) <= join.right.names]
-    if join.kind in (INNER, CROSS):
+    if join.kind.is_inner:
         both = [part for part in parts if part not in left and part not in right]
         known = conjuncts(join.condition)
         condition = conjunction([*known, *(part for part in both if part not in known)])
         kind = CROSS if condition is None else INNER
         return Join(kind, _filtered(join.left, left), _filtered(join.right, right), condition)
-    if join.kind not in (LEFT, SEMI, ANTI, MARK, SINGLE) or not left:
+    if join.kind.pads_left or not left:
         return None
     moved = Join(join.kind, _filtered(join.left, left), join.right, join.condition, join.mark, join.compared)
     return _filtered(moved, [part for part in parts if part not in left])

@@ -1,0 +1,50 @@
+"""Operators of which a row stands for a group of rows: aggregate, distinct."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from rollview.plan.expressions import Expr
+from rollview.plan.nodes.base import Column, Computed, Node, show_all
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate(Node):
+    """One row per group. ``sets`` lists, for GROUPING SETS, which of the keys each set groups by.
+
+    Without keys there is one group, also of no rows.
+    """
+
+    title: ClassVar[str] = "aggregate"
+    input: Node
+    keys: tuple[Computed, ...]
+    aggregates: tuple[Computed, ...]
+    sets: tuple[tuple[int, ...], ...] | None = None
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(computed.column for computed in (*self.keys, *self.aggregates))
+
+    @cached_property
+    def expressions(self) -> tuple[Expr, ...]:
+        return tuple(computed.value for computed in (*self.keys, *self.aggregates))
+
+    @property
+    def details(self) -> str:
+        by = f"by {show_all(self.keys)} " if self.keys else ""
+        sets = f"sets {self.sets} " if self.sets is not None else ""
+        return f"{by}{sets}[{show_all(self.aggregates)}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct(Node):
+    """Each different row once."""
+
+    title: ClassVar[str] = "distinct"
+    input: Node
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return self.input.columns

@@ -1,0 +1,89 @@
+"""How an operator's result follows a change of its inputs: a property of its type, and of a join's kind.
+
+| trait | what holds | operators |
+|---|---|---|
+| source | it has no inputs | scan, values, recursive reference |
+| linear | Δ(op R) = op ΔR | filter, project, generate, UNION ALL |
+| bilinear | linear in each input while the others stay as they are | inner join, multi join, restrict |
+| matched | a row depends on whether the other side has a match | outer, semi, anti, mark and single joins |
+| grouped | rows of one key follow from the input rows of that key | aggregate, distinct, EXCEPT, INTERSECT, window |
+| ordered | a row depends on its place among all rows | LIMIT |
+| recursive | a row depends on rows of the result | recursion |
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from rollview.plan.nodes import (
+    SEMI,
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    MultiJoin,
+    Node,
+    Project,
+    Recursive,
+    RecursiveRef,
+    Restrict,
+    Scan,
+    SetOperation,
+    UnionAll,
+    Values,
+    Window,
+)
+
+
+class Trait(str, Enum):
+    SOURCE = "source"
+    LINEAR = "linear"
+    BILINEAR = "bilinear"
+    MATCHED = "matched"
+    GROUPED = "grouped"
+    ORDERED = "ordered"
+    RECURSIVE = "recursive"
+
+
+#: The trait of each type of operator; that of a join depends on its kind.
+TRAITS: dict[type[Node], Trait] = {
+    Scan: Trait.SOURCE,
+    Values: Trait.SOURCE,
+    RecursiveRef: Trait.SOURCE,
+    Filter: Trait.LINEAR,
+    Project: Trait.LINEAR,
+    Generate: Trait.LINEAR,
+    UnionAll: Trait.LINEAR,
+    MultiJoin: Trait.BILINEAR,
+    Restrict: Trait.BILINEAR,
+    Aggregate: Trait.GROUPED,
+    Distinct: Trait.GROUPED,
+    SetOperation: Trait.GROUPED,
+    Window: Trait.GROUPED,
+    Limit: Trait.ORDERED,
+    Recursive: Trait.RECURSIVE,
+}
+
+
+def trait_of(node: Node) -> Trait:
+    if isinstance(node, Join):
+        return Trait.BILINEAR if node.kind.is_inner else Trait.MATCHED
+    return TRAITS[type(node)]
+
+
+def grows_with(node: Node) -> tuple[bool, ...]:
+    """Of each input, whether more of its rows can only mean more rows in the result, whatever the others have."""
+    if trait_of(node) in (Trait.LINEAR, Trait.BILINEAR) or isinstance(node, Distinct):
+        return (True,) * len(node.inputs)
+    if isinstance(node, Join):
+        return not node.kind.pads_left, node.kind is SEMI
+    return (False,) * len(node.inputs)
+
+
+def looks_at_all(node: Node) -> bool:
+    """Whether every row of the result may depend on every row of the input: there is one group of all rows."""
+    if isinstance(node, Window):
+        return any(not function.partition_by for function in node.functions)
+    return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)
