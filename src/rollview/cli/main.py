@@ -19,7 +19,7 @@ import typer
 from rollview import __version__
 from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
 from rollview.cli.watch import Watch
-from rollview.engine.spark import spark_errors
+from rollview.engine.spark_errors import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
