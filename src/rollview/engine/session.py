@@ -19,6 +19,7 @@ import pyspark
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from rollview.engine.event_log import log_settings
 from rollview.errors import JavaMissing, UserError
 
 OLDEST_JAVA = 17
@@ -80,7 +81,11 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
             todo="open the warehouse with store='delta' before any other, or in a process of its own",
         )
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
+    builder = (
+        SparkSession.builder.master("local[*]")
+        .appName("rollview")
+        .config(map={**_SETTINGS, **log_settings(), **settings})
+    )
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:
         with _stderr_to(log):

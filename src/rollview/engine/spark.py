@@ -13,9 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from rollview.codegen.printer import print_plan
+from rollview.engine.job_counter import JobCounter
 from rollview.engine.protocol import Kept, has_no_equality, relation_name
 from rollview.engine.sources import SparkSource, source_of
 from rollview.engine.spark_errors import spark_errors
+from rollview.engine.work import Work, measured
 from rollview.limits import DEFAULT, Limits
 from rollview.parse.logs import silence
 from rollview.parse.names import Name, quote
@@ -228,6 +230,9 @@ class SparkEngine:
 
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
         return small_frame(self.spark, rows, schema)
+
+    def measured(self) -> contextlib.AbstractContextManager[Work]:
+        return measured(JobCounter(self.source))
 
     def output(self, frame: DataFrame) -> DataFrame:
         return frame
