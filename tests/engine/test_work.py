@@ -16,6 +16,7 @@ from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.engine.event_log import EventLog
 from rollview.engine.spark import SparkEngine
 from rollview.engine.work import NOTHING_DONE, Constant, Counts, Work, measured, read_here, wrote_here
+from rollview.limits import DEFAULT
 
 
 def figures(work: Work) -> tuple[int | None, int | None, int | None]:
@@ -99,6 +100,17 @@ def test_spark_counts_the_rows_of_the_files_that_it_reads(
     assert outer.jobs == len(tracker.getJobIdsForGroup(group))
     assert (inner.jobs or 0) > 0
     assert idle.jobs == 0
+
+
+def test_a_list_of_keys_reads_only_the_pages_that_can_hold_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Keys from both ends of a table, fewer than are listed in a query: what lies between them is not read."""
+    spark.range(0, 200_000, 1, 1).write.parquet(str(tmp_path / "t"))
+    half = DEFAULT.listed_keys // 2
+    keys = [*range(half), *range(200_000 - half, 200_000)]
+    with SparkEngine(spark).measured() as work:
+        found = spark.read.parquet(str(tmp_path / "t")).where(f"id IN ({', '.join(map(str, keys))})").count()
+    assert found == len(keys)
+    assert work.rows_read == 40_000  # two pages of Parquet
 
 
 def test_blocks_of_two_threads_do_not_mix(spark: SparkSession, files: tuple[Path, Path]) -> None:

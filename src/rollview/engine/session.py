@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from rollview.engine.event_log import log_settings
 from rollview.errors import JavaMissing, UserError
+from rollview.limits import DEFAULT
 
 OLDEST_JAVA = 17
 
@@ -38,6 +39,8 @@ _SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.optimizer.inSetConversionThreshold": "0",
     "spark.sql.optimizer.inSetSwitchThreshold": "0",
+    # of longer lists, Parquet files are skipped only by the least and the greatest key
+    "spark.sql.parquet.pushdown.inFilterThreshold": str(DEFAULT.listed_keys),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "4g",
     "spark.log.level": "ERROR",
