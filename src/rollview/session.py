@@ -461,8 +461,11 @@ def _result(result: RefreshResult) -> Answer:
         "view": "STRING",
         "strategy": "STRING",
         "reason": "STRING",
+        "rows_changed": "BIGINT",
         "rows_read": "BIGINT",
         "rows_written": "BIGINT",
+        "jobs": "INT",
+        "bytes_written": "BIGINT",
         "seconds": "DOUBLE",
         "stale": "STRING",
     }

@@ -165,7 +165,7 @@ def test_a_view_that_fails_stops_those_that_read_it_and_no_others(medal: Rollvie
     other, silver, gold, _ = outcomes
     assert [bool(each) for each in outcomes] == [each.ok for each in outcomes] == [True, False, False, False]
     assert isinstance(other.result, RefreshResult)
-    assert (other.strategy, other.rows_read, other.to_vector) == ("aggregate_merge", 1, {"more": 2})
+    assert (other.strategy, other.rows_changed, other.to_vector) == ("aggregate_merge", 1, {"more": 2})
     assert isinstance(silver.error, SchemaChanged)
     assert "silver" in silver.error.what
     with pytest.raises(SchemaChanged):

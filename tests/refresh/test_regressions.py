@@ -135,7 +135,7 @@ def test_a_source_overwritten_with_itself_has_not_changed(session: Rollview) -> 
     assert (result.strategy, result.to_vector) == ("no_op", {"t": rv.store.version("t")})
     assert rv.views()[0].fresh
     rv.sql("INSERT OVERWRITE t SELECT id, 'a' FROM t")
-    assert rv.refresh("v").rows_read == 2
+    assert rv.refresh("v").rows_changed == 2
     assert rv.verify("v").ok
 
 

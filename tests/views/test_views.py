@@ -39,7 +39,8 @@ def test_a_view_follows_its_query(rv_each: Rollview) -> None:
     result = rv.refresh("v")
     assert (result.strategy, result.reason) == ("aggregate_merge", None)
     assert (result.from_vector, result.to_vector) == ({"t": 1}, {"t": before})
-    assert (result.rows_read, result.rows_written) == (6, 3)
+    assert (result.rows_changed, result.rows_written) == (6, 3)
+    assert (result.rows_read or 0) >= 6
     assert rows(rv.table("v")) == [("a", 32, 2), ("c", 7, 1), (None, 1, 1)]
     assert rows(rv.sql("SELECT * FROM v")) == rows(rv.table("v"))
     check = rv.verify("v")

@@ -2,8 +2,7 @@
 
 | file | what it does |
 |---|---|
-| ``turns.py`` | changes in turns: refresh against recomputation |
-| ``counting.py`` | rows that Spark read and wrote |
+| ``turns.py`` | the measuring loop: changes in turns, refresh against recomputation |
 | ``report.py`` | what a measurement returns |
 | ``tpch.py`` | TPC-H's tables and queries |
 | ``tpch_refresh.py`` | TPC-H as views |

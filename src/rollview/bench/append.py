@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rollview.bench.counting import COMPARED
 from rollview.bench.report import Report
-from rollview.bench.turns import MEASURED, WARM_UP, measure
+from rollview.bench.turns import COMPARED, MEASURED, WARM_UP, compare_views, compared
 from rollview.session import Rollview
 
 READINGS, DEVICES, PART = 2_000_000, 1_000, 0.001
@@ -49,7 +48,8 @@ def run(scale: float = 1.0) -> Report:
     def change(rv: Rollview, turn: int) -> None:
         rv.sql(f"INSERT INTO reading {_rows(there + (turn - 1) * more, more)}")
 
-    lines = [found.line for found in measure("append", VIEWS, load, change)]
+    found = compare_views("append", VIEWS, load, change)
+    lines = [[title, *compared(*runs)] for title, runs in found.items()]
     before = there + (WARM_UP + MEASURED - 1) * more
     title = f"{more:,} rows after {before:,}, later than all of them, embedded store"
     return Report(title, ["view", *COMPARED], lines)

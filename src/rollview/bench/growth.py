@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import shutil
 import statistics
-import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from rollview.bench.counting import Counting, Rows
 from rollview.bench.report import Report
 from rollview.bench.tpch import queries
 from rollview.bench.tpch_refresh import PART, load, make_data, replace_orders
-from rollview.errors import InternalError
+from rollview.bench.turns import Way, bench_folder, check, measure
 from rollview.session import Rollview, connect
 from rollview.strategy.no_op import NO_OP
-from rollview.views.results import RefreshResult
 
 FACTOR = 4
 
@@ -29,37 +29,28 @@ WARM_UP, MEASURED = 5, 5
 
 def run(scale: float = 1.0) -> Report:
     scales = (scale, FACTOR * scale)
-    folder = Path(tempfile.mkdtemp(prefix="rollview-growth-"))
-    turns = WARM_UP + MEASURED
-    seen: dict[tuple[float, str], list[RefreshResult]] = {(s, name): [] for s in scales for name in queries()}
-    try:
-        counting = Counting(folder / "log")
-        shops = {s: _shop(counting, folder, s) for s in scales}
-        for turn in range(1, turns + 1):
-            for s, rv in shops.items():
-                replace_orders(rv, s, turn)
-            for name in queries():
-                for s in scales if turn % 2 else reversed(scales):
-                    with counting.label(f"{name} {s} {turn}"):
-                        seen[s, name].append(shops[s].refresh(name))
-        for s, rv in shops.items():
-            for name in queries():
-                if not rv.verify(name).ok:
-                    raise InternalError(f"{name} differs from its query at scale {s:g}")
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def change(shops: Sequence[Rollview], turn: int) -> None:
+        for s, rv in zip(scales, shops, strict=True):
+            replace_orders(rv, s, turn)
+
+    with bench_folder("growth") as folder, ExitStack() as stack:
+        shops = [stack.enter_context(_shop(folder, s)) for s in scales]
+        pairs = [(Way(shops[0], name), Way(shops[1], name)) for name in queries()]
+        changes = [partial(change, shops, turn) for turn in range(1, WARM_UP + MEASURED + 1)]
+        found = measure(changes, pairs, alternating=True)
+        check(way for pair in pairs for way in pair)
     rows, grown, total = [], [], [0.0, 0.0]
-    for name in queries():
-        last = seen[scales[1], name][-1]
-        if last.strategy == NO_OP:  # its tables do not change
+    for name, runs in zip(queries(), found, strict=True):
+        small, large = (each.since(WARM_UP) for each in runs)
+        a, b = small.last, large.last
+        if b.result.strategy == NO_OP:  # its tables do not change
             continue
-        small, large = (statistics.median(r.seconds for r in seen[s, name][WARM_UP:]) for s in scales)
-        a, b = (counted.get(f"{name} {s} {turns}", Rows()) for s in scales)
-        grown.append(large / small)
-        total = [total[0] + small, total[1] + large]
-        ratio = round(large / small, 2)
-        rows.append([name, last.strategy, round(small, 2), round(large, 2), ratio, a.jobs, b.jobs, a.read, b.read])
+        ratio = large.seconds / small.seconds
+        grown.append(ratio)
+        total = [total[0] + small.seconds, total[1] + large.seconds]
+        times = [round(small.seconds, 2), round(large.seconds, 2), round(ratio, 2)]
+        rows.append([name, b.result.strategy, *times, a.jobs, b.jobs, a.rows_read, b.rows_read])
     rows.append(["geometric mean", "", "", "", round(statistics.geometric_mean(grown), 2), "", "", "", ""])
     rows.append(["all together", "", *(round(t, 2) for t in total), round(total[1] / total[0], 2), "", "", "", ""])
     columns = ["view", "strategy"]
@@ -69,8 +60,8 @@ def run(scale: float = 1.0) -> Report:
     return Report(f"TPC-H at scales {scales[0]:g} and {scales[1]:g}, {how}", columns, rows)
 
 
-def _shop(counting: Counting, folder: Path, scale: float) -> Rollview:
-    rv = connect(folder / f"warehouse{scale:g}", spark=counting.spark)
+def _shop(folder: Path, scale: float) -> Rollview:
+    rv = connect(folder / f"warehouse{scale:g}")
     data = folder / f"data{scale:g}"
     make_data(data, scale)
     load(rv, data)

@@ -9,14 +9,12 @@ rows only; here a last change also takes rows away.
 from __future__ import annotations
 
 import shutil
-import tempfile
-import time
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from typing import Any
 
-from rollview.bench.counting import COMPARED, Counting, Rows, compared
 from rollview.bench.report import Report
-from rollview.errors import InternalError
+from rollview.bench.turns import COMPARED, Runs, Way, bench_folder, check, compared, measure
 from rollview.session import Rollview, connect
 
 VIEW = "SELECT * FROM left_side INNER JOIN right_side ON tid_left = tid_right"
@@ -65,40 +63,30 @@ def _grow(rv: Rollview, workload: Workload, sizes: dict[str, int], part: float, 
         sizes[side] += count
 
 
-def _run(counting: Counting, folder: Path, workload: Workload) -> list[tuple[str, str, str, float, float, int]]:
-    rv = connect(folder, spark=counting.spark)
+def _run(rv: Rollview, workload: Workload) -> list[list[Any]]:
     sizes = {"left": workload.left, "right": workload.right}
     for side, count in sizes.items():
         rv.store.create(f"{side}_side", rv.spark.sql(_rows(side, 0, count, workload.keys)))
     rv.create("simple_join", VIEW)
-    found = []
-    warm = [(PARTS[0], False)] * WARM_UP
-    changes = [*warm, *((part, False) for part in PARTS), (PARTS[0], True)]
-    for turn, (part, delete) in enumerate(changes):
-        _grow(rv, workload, sizes, part, delete=delete)
-        label = f"{workload.name} {turn}"
-        with counting.label(f"{label} refresh"):
-            done = rv.refresh("simple_join")
-        if turn < WARM_UP:
-            continue
-        with counting.label(f"{label} recompute"):
-            begin = time.monotonic()
-            rv.refresh("simple_join", full=True)
-            whole = time.monotonic() - begin
-        what = f"{workload.name}, +{part:.1%}" + (f" −{part:.1%}" if delete else "")
-        found.append((what, label, done.strategy, done.seconds, whole, done.rows_written))
+    measured = [*((part, False) for part in PARTS), (PARTS[0], True)]
+    changes = [
+        partial(_grow, rv, workload, sizes, part, delete=delete)
+        for part, delete in [*[(PARTS[0], False)] * WARM_UP, *measured]
+    ]
+    refresh, recompute = Way(rv, "simple_join"), Way(rv, "simple_join", full=True, since=WARM_UP)
+    [(followed, whole)] = measure(changes, [(refresh, recompute)])
     _grow(rv, workload, sizes, PARTS[0], delete=True)
-    done = rv.refresh("simple_join")
-    if not rv.verify("simple_join").ok:
-        raise InternalError(f"the view differs from its query after a refresh by {done.strategy}")
-    return found
+    check([refresh])
+    lines = []
+    for (part, delete), a, b in zip(measured, followed.since(WARM_UP).each, whole.each, strict=True):
+        what = f"{workload.name}, +{part:.1%}" + (f" −{part:.1%}" if delete else "")
+        lines.append([what, *compared(Runs([a]), Runs([b]))])
+    return lines
 
 
 def run(scale: float = 1.0) -> Report:
-    folder = Path(tempfile.mkdtemp(prefix="rollview-openivm-"))
-    measured = []
-    try:
-        counting = Counting(folder / "log")
+    rows = []
+    with bench_folder("openivm") as folder:
         for workload in WORKLOADS:
             sized = Workload(
                 workload.name,
@@ -108,14 +96,8 @@ def run(scale: float = 1.0) -> Report:
                 workload.both,
             )
             home = folder / workload.name.replace(" ", "_").replace(",", "")
-            measured += _run(counting, home, sized)
+            with connect(home) as rv:
+                rows += _run(rv, sized)
             shutil.rmtree(home, ignore_errors=True)
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    rows = []
-    for what, label, strategy, seconds, whole, written in measured:
-        a, b = counted.get(f"{label} refresh", Rows()), counted.get(f"{label} recompute", Rows())
-        rows.append([what, *compared(strategy, seconds, whole, a, b, written)])
     title = f"Joins of the OpenIVM thesis at {scale / 10:g} of its sizes, embedded store"
     return Report(title, ["change", *COMPARED], rows)

@@ -5,13 +5,10 @@ The views are followed whatever it costs. Under the policy AUTO they are recompu
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
+from functools import partial
 
-from rollview.bench.counting import COMPARED, Counting, Rows, compared
 from rollview.bench.report import Report
-from rollview.errors import InternalError
+from rollview.bench.turns import COMPARED, Runs, bench_folder, check, compared, create_pairs, measure
 from rollview.session import Rollview, connect
 
 SALES, ITEMS = 2_000_000, 50_000
@@ -39,35 +36,19 @@ def _load(rv: Rollview, sales: int) -> None:
 
 def run(scale: float = 1.0) -> Report:
     sales = round(SALES * scale)
-    names = {title: f"v{i}" for i, title in enumerate(VIEWS)}
-    folder = Path(tempfile.mkdtemp(prefix="rollview-share-"))
-    measured = []
-    try:
-        counting = Counting(folder / "log")
-        rv = connect(folder / "warehouse", spark=counting.spark)
+
+    def update(rv: Rollview, one_of: int, turn: int) -> None:
+        rv.sql(f"UPDATE sale SET price = price + 1 WHERE id % {one_of} = {turn}")
+
+    with bench_folder("share") as folder, connect(folder / "warehouse") as rv:
         _load(rv, sales)
-        for title, name in names.items():
-            rv.create(name, VIEWS[title], policy="INCREMENTAL")
-            rv.create(f"{name}_full", VIEWS[title], policy="FULL")
-        for one_of in ONE_OF:
-            for turn in (1, 2):
-                rv.sql(f"UPDATE sale SET price = price + 1 WHERE id % {one_of} = {turn}")
-                for title, name in names.items():
-                    label = f"{name} {one_of} {turn}"
-                    with counting.label(f"{label} refresh"):
-                        done = rv.refresh(name)
-                    with counting.label(f"{label} recompute"):
-                        again = rv.refresh(f"{name}_full")
-                    if turn == 2:
-                        measured.append((f"{title}, {1 / one_of:.1%}", label, done, again.seconds))
-        for title, name in names.items():
-            if not rv.verify(name).ok:
-                raise InternalError(f"{title} differ from their query")
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    rows = []
-    for what, label, done, whole in sorted(measured, key=lambda each: list(names.values()).index(each[1].split()[0])):
-        a, b = counted.get(f"{label} refresh", Rows()), counted.get(f"{label} recompute", Rows())
-        rows.append([what, *compared(done.strategy, done.seconds, whole, a, b, done.rows_written)])
+        pairs = create_pairs(rv, VIEWS, policy="INCREMENTAL")
+        changes = [partial(update, rv, one_of, turn) for one_of in ONE_OF for turn in (1, 2)]
+        measured = measure(changes, list(pairs.values()))
+        check(way for way, _ in pairs.values())
+    rows = [
+        [f"{title}, {1 / one_of:.1%}", *compared(Runs([a.each[2 * i + 1]]), Runs([b.each[2 * i + 1]]))]
+        for title, (a, b) in zip(pairs, measured, strict=True)
+        for i, one_of in enumerate(ONE_OF)
+    ]
     return Report(f"Updates of a table of {sales:,} rows, embedded store", ["view, rows updated", *COMPARED], rows)

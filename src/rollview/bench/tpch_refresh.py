@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rollview.bench.counting import COMPARED
 from rollview.bench.report import Report
 from rollview.bench.tpch import TABLES, queries
-from rollview.bench.turns import measure
+from rollview.bench.turns import COMPARED, compare_views, compared
 from rollview.errors import UserError
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
@@ -68,11 +67,12 @@ def run(scale: float = 1.0, spread: bool = False) -> Report:
     def change(rv: Rollview, turn: int) -> None:
         replace_orders(rv, scale, turn, spread=spread)
 
-    found = measure("tpch", queries(), load_tables, change)
-    rows = [each.line for each in found]
+    found = compare_views("tpch", queries(), load_tables, change)
+    rows = [[title, *compared(*runs)] for title, runs in found.items()]
+    ratios = {title: b.seconds / a.seconds for title, (a, b) in found.items()}
     for title, picked in (
-        ("geometric mean", [each.ratio for each in found]),
-        ("of those that changed", [each.ratio for each in found if each.strategy != NO_OP]),
+        ("geometric mean", list(ratios.values())),
+        ("of those that changed", [ratios[name] for name in found if found[name][0].last.result.strategy != NO_OP]),
     ):
         rows.append([title, "", "", "", round(statistics.geometric_mean(picked), 2), "", "", "", "", ""])
     how = "anywhere" if spread else "of a range of keys"

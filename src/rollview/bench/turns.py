@@ -1,7 +1,7 @@
-"""Changes in turns: after each, every view is refreshed, and a second one of its query recomputed, in one session.
+"""The measuring loop of all suites: changes in turns, and after each change views are refreshed, in one session.
 
-The first turns warm both ways up; of the others the median time is taken. What is recomputed is made to be: it has no
-helpers to keep. At the end, after one more change, every view is refreshed and compared with its query.
+A view is refreshed in two ways, one after the other: the change is followed, and the query is recomputed; or the same
+change is followed at two scales. Times and figures of both stand side by side.
 """
 
 from __future__ import annotations
@@ -9,69 +9,147 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rollview.bench.counting import Counting, Rows, compared
 from rollview.errors import InternalError
 from rollview.session import Rollview, connect
 from rollview.views.results import RefreshResult
 
-#: Turns that warm both ways up, and turns that are measured.
+#: Turns that warm both ways up, and turns that are measured, if a suite says nothing else.
 WARM_UP, MEASURED = 2, 3
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What was found of a view: how it was refreshed, how many times as long recomputing took, and its table line."""
+class Way:
+    """A view, and how it is brought up to date; ``since`` is the first turn in which it is."""
 
-    strategy: str
-    ratio: float
-    line: list[Any]
+    rv: Rollview
+    view: str
+    full: bool = False
+    since: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One refresh, the rows that Spark and this process read for it, and its Spark jobs."""
+
+    result: RefreshResult
+    rows_read: int | None
+    jobs: int | None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The refreshes of a way, turn by turn."""
+
+    each: Sequence[Run]
+
+    @property
+    def last(self) -> Run:
+        return self.each[-1]
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(run.result.seconds for run in self.each)
+
+    def since(self, turn: int) -> Runs:
+        return Runs(self.each[turn:])
+
+
+Pair = tuple[Way, Way]
 
 
 def measure(
-    prefix: str,
+    changes: Iterable[Callable[[], None]], pairs: Sequence[Pair], *, alternating: bool = False
+) -> list[tuple[Runs, Runs]]:
+    """Makes the changes one by one, and refreshes each pair after each. ``alternating``: the second way goes first in
+    every other turn."""
+    found: list[tuple[list[Run], list[Run]]] = [([], []) for _ in pairs]
+    for turn, change in enumerate(changes):
+        change()
+        for pair, runs in zip(pairs, found, strict=True):
+            for place in (1, 0) if alternating and turn % 2 else (0, 1):
+                if turn >= pair[place].since:
+                    runs[place].append(_run(pair[place]))
+    return [(Runs(first), Runs(second)) for first, second in found]
+
+
+def _run(way: Way) -> Run:
+    with way.rv.engine.measured() as work:
+        result = way.rv.refresh(way.view, full=way.full)
+    return Run(result, work.rows_read, work.jobs)
+
+
+def check(ways: Iterable[Way]) -> None:
+    """Refreshes the views and compares them with their queries."""
+    for way in ways:
+        done = way.rv.refresh(way.view)
+        if not way.rv.verify(way.view).ok:
+            raise InternalError(f"{way.view} differs from its query after a refresh by {done.strategy}")
+
+
+@contextmanager
+def bench_folder(suite: str) -> Iterator[Path]:
+    """A folder for what a suite needs."""
+    folder = Path(tempfile.mkdtemp(prefix=f"rollview-{suite}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def create_pairs(rv: Rollview, views: Mapping[str, str], policy: str = "AUTO") -> dict[str, Pair]:
+    """Two views of each query: one is followed, the other recomputed; what is recomputed has no helpers to keep."""
+    pairs = {}
+    for i, (title, sql) in enumerate(views.items()):
+        rv.create(f"v{i}", sql, policy=policy)
+        rv.create(f"v{i}_full", sql, policy="FULL")
+        pairs[title] = Way(rv, f"v{i}"), Way(rv, f"v{i}_full", full=True)
+    return pairs
+
+
+#: The columns of a table that compares refreshing with recomputing, after the first, which says what was measured.
+COMPARED = [
+    "strategy",
+    "refresh s",
+    "recompute s",
+    "ratio",
+    "jobs",
+    "rows read",
+    "read by recomputing",
+    "rows written",
+    "written by recomputing",
+]
+
+
+def compared(refresh: Runs, recompute: Runs) -> list[Any]:
+    """A line of it: the median of the times, and the figures of the last turn."""
+    a, b = refresh.last, recompute.last
+    times = [round(refresh.seconds, 2), round(recompute.seconds, 2), round(recompute.seconds / refresh.seconds, 2)]
+    return [
+        *(a.result.strategy, *times, a.jobs, a.rows_read, b.rows_read),
+        *(a.result.rows_written, b.result.rows_written),
+    ]
+
+
+def compare_views(
+    suite: str,
     views: Mapping[str, str],
     load: Callable[[Rollview, Path], None],
     change: Callable[[Rollview, int], None],
-) -> list[Measured]:
-    """Measures views, given by what they are called in the table. ``load`` makes the tables, with a folder for what it
+) -> dict[str, tuple[Runs, Runs]]:
+    """Refreshing against recomputing, for views by their titles. ``load`` makes the tables, with a folder for what it
     needs; ``change`` is told the number of the turn, from one on."""
-    folder = Path(tempfile.mkdtemp(prefix=f"rollview-{prefix}-"))
     turns = WARM_UP + MEASURED
-    names = {title: f"v{i}" for i, title in enumerate(views)}
-    seen: dict[str, list[tuple[RefreshResult, RefreshResult]]] = {title: [] for title in views}
-    try:
-        counting = Counting(folder / "log")
-        rv = connect(folder / "warehouse", spark=counting.spark)
+    with bench_folder(suite) as folder, connect(folder / "warehouse") as rv:
         load(rv, folder)
-        for title, sql in views.items():
-            rv.create(names[title], sql)
-            rv.create(f"{names[title]}_full", sql, policy="FULL")
-        for turn in range(1, turns + 1):
-            change(rv, turn)
-            for title, name in names.items():
-                with counting.label(f"{name} refresh {turn}"):
-                    done = rv.refresh(name)
-                with counting.label(f"{name} recompute {turn}"):
-                    again = rv.refresh(f"{name}_full", full=True)
-                seen[title].append((done, again))
+        pairs = create_pairs(rv, views)
+        changes = [lambda turn=turn: change(rv, turn) for turn in range(1, turns + 1)]
+        runs = measure(changes, list(pairs.values()))
         change(rv, turns + 1)
-        for title, name in names.items():
-            done = rv.refresh(name)
-            if not rv.verify(name).ok:
-                raise InternalError(f"{title} differs from its query after a refresh by {done.strategy}")
-        counted = counting.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    found = []
-    for title, results in seen.items():
-        a, b = (counted.get(f"{names[title]} {what} {turns}", Rows()) for what in ("refresh", "recompute"))
-        seconds, whole = (statistics.median(each[i].seconds for each in results[WARM_UP:]) for i in (0, 1))
-        last = results[-1][0]
-        line = [title, *compared(last.strategy, seconds, whole, a, b, last.rows_written)]
-        found.append(Measured(last.strategy, whole / seconds, line))
-    return found
+        check(way for way, _ in pairs.values())
+    return {title: (a.since(WARM_UP), b.since(WARM_UP)) for title, (a, b) in zip(pairs, runs, strict=True)}

@@ -19,7 +19,7 @@ import typer
 from rollview import __version__
 from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
 from rollview.cli.watch import Watch
-from rollview.engine.spark import spark_errors
+from rollview.engine.spark_errors import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
@@ -199,9 +199,11 @@ def _show_outcomes(screen: Screen, outcomes: list[Outcome]) -> None:
     rows = []
     for outcome in outcomes:
         done = outcome.result
-        figures = [done.strategy, done.rows_read, done.rows_written, done.seconds] if done else [""] * 4
+        figures: list[Any] = [""] * 5
+        if done is not None:
+            figures = [done.strategy, done.rows_changed, done.rows_read, done.rows_written, done.seconds]
         rows.append([outcome.view, outcome.outcome, *figures, outcome.explanation])
-    screen.table(["view", "outcome", "strategy", "rows read", "rows written", "seconds", "why"], rows)
+    screen.table(["view", "outcome", "strategy", "changed", "read", "written", "seconds", "why"], rows)
     for outcome in outcomes:
         if outcome.error is not None:
             screen.error(outcome.error, outcome.view)

@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from rollview.codegen.dialects import in_dialect
 from rollview.codegen.printer import plan_query, printed
 from rollview.engine.protocol import Kept, relation_name
+from rollview.engine.work import Constant, Counts, Work, measured
 from rollview.errors import (
     ColumnNotFound,
     Place,
@@ -36,6 +37,10 @@ from rollview.parse.tree import read
 from rollview.plan.nodes import Node, Scan
 from rollview.plan.reserved import STATE
 from rollview.stack import deep
+
+#: DuckDB runs no jobs. The rows that it scans are known only if it profiles every statement, and then statements over a
+#: few thousand rows take a quarter longer.
+_COUNTS = Constant(Counts(jobs=0))
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,9 @@ class DuckEngine:
         if not listed:
             return DuckFrame(f"SELECT {', '.join(f'NULL AS {self.quoted(name)}' for name in names)} WHERE false")
         return DuckFrame(f"SELECT * FROM (VALUES {listed}) AS t({columns})")
+
+    def measured(self) -> contextlib.AbstractContextManager[Work]:
+        return measured(_COUNTS)
 
     def output(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
         return self.connection.sql(frame.sql)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from rollview.engine.work import Work
 from rollview.parse.names import Name
 from rollview.plan.nodes import Node, Scan
 
@@ -128,6 +129,10 @@ class Engine(Protocol):
 
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> Frame:
         """A frame of a few rows made by rollview itself; the schema is Spark's DDL."""
+
+    def measured(self) -> AbstractContextManager[Work]:
+        """Measures what is done inside the block, in this thread: what the engine counts by itself, and what code of
+        this process adds with ``rollview.engine.work.read_here`` and ``wrote_here``. Blocks may be nested."""
 
     def output(self, frame: Frame) -> Any:
         """The frame as users of the engine know it."""

@@ -19,7 +19,9 @@ import pyspark
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from rollview.engine.event_log import log_settings
 from rollview.errors import JavaMissing, UserError
+from rollview.limits import DEFAULT
 
 OLDEST_JAVA = 17
 
@@ -37,6 +39,8 @@ _SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.optimizer.inSetConversionThreshold": "0",
     "spark.sql.optimizer.inSetSwitchThreshold": "0",
+    # of longer lists, Parquet files are skipped only by the least and the greatest key
+    "spark.sql.parquet.pushdown.inFilterThreshold": str(DEFAULT.listed_keys),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "4g",
     "spark.log.level": "ERROR",
@@ -80,7 +84,11 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
             todo="open the warehouse with store='delta' before any other, or in a process of its own",
         )
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    builder = SparkSession.builder.master("local[*]").appName("rollview").config(map={**_SETTINGS, **settings})
+    builder = (
+        SparkSession.builder.master("local[*]")
+        .appName("rollview")
+        .config(map={**_SETTINGS, **log_settings(), **settings})
+    )
     log = Path(tempfile.gettempdir()) / f"rollview-spark-{os.getpid()}.log"
     try:
         with _stderr_to(log):

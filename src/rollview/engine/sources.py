@@ -12,6 +12,7 @@ from weakref import WeakSet
 from pyspark.sql import SparkSession
 
 from rollview.engine.session import local_session
+from rollview.engine.work import session_started
 
 
 class GivenSpark:
@@ -38,7 +39,9 @@ class LocalSpark:
     @property
     def spark(self) -> SparkSession:
         """The session. Raises JavaMissing if Spark would have to be started and cannot be."""
-        return self.made or self._make()
+        made = self.made or self._make()
+        session_started()
+        return made
 
     def _make(self) -> SparkSession:
         with _STARTED.lock:

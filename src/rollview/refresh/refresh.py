@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InternalError, NotIncremental, TooLargeToSend, VersionGone
 from rollview.parse.names import quote
 from rollview.plan.nodes import Scan
@@ -36,7 +37,7 @@ from rollview.views.changes import ChangeSets, Net, unreadable_feed
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.relation import check_columns, relation, size
-from rollview.views.results import Ran, RefreshResult, since
+from rollview.views.results import Ran, RefreshResult, since, total
 from rollview.views.write import is_ours, stamped
 
 logger = logging.getLogger("rollview")
@@ -68,11 +69,11 @@ def refresh_view(
             fixed = {}
             continue
         if target.is_reached and not full and not varies(target.view, target.vector):
-            return _result(target, _Done(NO_OP), freshness, begin)
-        with catalog.engine.settings(target.view.settings):
+            return _result(target, _Done(NO_OP), Work(), freshness, begin)
+        with catalog.engine.settings(target.view.settings), catalog.engine.measured() as work:
             done = _attempt(catalog, target, full, changes)
         if done is not None:
-            return _result(target, done, freshness, begin)
+            return _result(target, done, work, freshness, begin)
     raise Conflict(
         f"{catalog.get(name).title} was refreshed or replaced by other sessions during each of "
         f"{catalog.limits.refresh_attempts} attempts",
@@ -93,7 +94,6 @@ class _Done:
     strategy: str
     reason: str | None = None
     changed: int = 0
-    read: int = 0
     written: int = 0
     ran: tuple[Ran, ...] = ()
 
@@ -126,9 +126,8 @@ def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) 
             todo=f"REFRESH MATERIALIZED VIEW {quote(view.title)} FULL recomputes it",
         )
     logger.info("%s: %s, because %s", view.title, plan.strategy, reason)
-    read = size(catalog, target.vector)
     commit = recomputed(catalog, target, reason)
-    return None if commit is None else _Done(FULL, reason, read=read, written=commit.rows or 0)
+    return None if commit is None else _Done(FULL, reason, written=commit.rows or 0)
 
 
 class _TooMuch(Exception):
@@ -166,7 +165,7 @@ def _follow(catalog: Catalog, target: Target, changes: ChangeSets, *, broadcasts
     finally:
         execution.forget()
     ran = tuple(execution.ran)
-    done = _Done(plan.strategy, None, change.rows, change.rows, commit.rows or 0, ran)
+    done = _Done(plan.strategy, None, change.rows, commit.rows or 0, ran)
     return done if is_ours(commit, stamp) else None
 
 
@@ -206,7 +205,7 @@ def used_columns(catalog: Catalog, view: View, table: str) -> list[str]:
     return [name for name in order if name in names] or order[:1]
 
 
-def _result(target: Target, done: _Done, freshness: Freshness, begin: float) -> RefreshResult:
+def _result(target: Target, done: _Done, work: Work, freshness: Freshness, begin: float) -> RefreshResult:
     """What the refresh of a view and of its helpers did."""
     view, helped = target.view, target.helped
     strategy, reason = _strategy_of_all(done, helped)
@@ -218,8 +217,10 @@ def _result(target: Target, done: _Done, freshness: Freshness, begin: float) -> 
         view.shown(target.before.vector),
         view.shown(target.vector),
         rows_changed=done.changed,
-        rows_read=done.read + sum(result.rows_read or 0 for result in helped),
+        rows_read=total(work.rows_read, *(result.rows_read for result in helped)),
         rows_written=done.written + sum(result.rows_written for result in helped),
+        jobs=total(work.jobs, *(result.jobs for result in helped)),
+        bytes_written=total(work.bytes_written, *(result.bytes_written for result in helped)),
         seconds=since(begin),
         stale=stale,
         part=view.because or "" if reason in ("not_compiled", "compiler_bug") else "",

@@ -15,7 +15,7 @@ from rollview.views.catalog import Catalog
 from rollview.views.create import written
 from rollview.views.define import defined
 from rollview.views.helpers import drop_helpers
-from rollview.views.relation import newest, query_at, size
+from rollview.views.relation import newest, query_at
 from rollview.views.results import RefreshResult, since
 from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.views.write import publish
@@ -34,7 +34,7 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
         )
     alone = {table: known.bases[table] for table in known.tables}
     view = over_tables_now(catalog, replace(known, id=uuid.uuid4().hex, bases=alone, helpers=(), always_full=None))
-    with catalog.engine.settings(view.settings):
+    with catalog.engine.settings(view.settings), catalog.engine.measured() as work:
         target = newest(catalog, view, fixed)
         with schema_errors(view):
             frame = query_at(catalog, view, target)
@@ -50,7 +50,9 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
         "damaged",
         {},
         made.view.shown(target),
-        rows_read=size(catalog, target),
+        rows_read=work.rows_read,
         rows_written=commit.rows or 0,
+        jobs=work.jobs,
+        bytes_written=work.bytes_written,
         seconds=since(begin),
     )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from rollview.engine.protocol import Frame
+from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InUse
 from rollview.frontend.query import Query
 from rollview.parse.views import CreateView, Policy
@@ -20,7 +21,7 @@ from rollview.views.define import Defined, defined, undefined
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.helpers import drop_helpers, with_helpers
-from rollview.views.relation import query_at, relation, size
+from rollview.views.relation import query_at, relation
 from rollview.views.results import RefreshResult, since
 from rollview.views.write import publish, write_whole
 
@@ -47,7 +48,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     if old.view is not None and statement.if_not_exists:
         return _unchanged(catalog, old.view, begin)
     view = _checked(catalog, statement, name, old, trusted)
-    with catalog.engine.settings(view.settings):
+    with catalog.engine.settings(view.settings), catalog.engine.measured() as work:
         vector = {table: catalog.identity(table) for table in view.tables}
         frame = query_at(catalog, view, vector)
         with catalog.engine.errors(view.query.text):
@@ -65,7 +66,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
     if old.readable is not None:
         drop_helpers(catalog, old.readable.helpers)
     publish(catalog, made.view)
-    return _created(catalog, made.view, old, vector, commit, begin)
+    return _created(catalog, made.view, old, vector, commit, work, begin)
 
 
 def _before(catalog: Catalog, name: str, replacing: bool) -> _Before:
@@ -90,7 +91,13 @@ def _checked(catalog: Catalog, statement: CreateView, name: str, old: _Before, t
 
 
 def _created(
-    catalog: Catalog, view: View, old: _Before, vector: Mapping[str, Identity], commit: Commit, begin: float
+    catalog: Catalog,
+    view: View,
+    old: _Before,
+    vector: Mapping[str, Identity],
+    commit: Commit,
+    work: Work,
+    begin: float,
 ) -> RefreshResult:
     freshness = Freshness(catalog)
     stale = freshness.stale(view)
@@ -100,8 +107,10 @@ def _created(
         "created" if old.view is None and old.damage is None else "replaced",
         old.view.shown(old.reflected.vector) if old.view is not None and old.reflected is not None else {},
         view.shown(vector),
-        rows_read=size(catalog, vector),
+        rows_read=work.rows_read,
         rows_written=commit.rows or 0,
+        jobs=work.jobs,
+        bytes_written=work.bytes_written,
         seconds=since(begin),
         stale=stale,
         stuck=freshness.stuck(stale),

@@ -73,6 +73,12 @@ def are_behind(stale: Sequence[str], stuck: Mapping[str, str]) -> str:
     return f"upstream, {'; '.join(parts)}"
 
 
+def total(*figures: int | None) -> int | None:
+    """The sum of some figures; None if one of them is not known."""
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if len(known) == len(figures) else None
+
+
 def since(begin: float) -> float:
     """Seconds since a moment of the monotonic clock, to the millisecond."""
     return round(time.monotonic() - begin, 3)

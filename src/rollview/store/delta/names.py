@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rollview.engine.spark import spark_errors
+from rollview.engine.spark_errors import spark_errors
 from rollview.errors import BadName, Damaged, RollviewError, TableNotFound
 from rollview.parse.names import Name, parse_name, quote, quote_name
 from rollview.plan.reserved import STATE

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
 from rollview.engine.protocol import has_no_equality
-from rollview.engine.spark import damage_in, spark_errors, sql_over, verbatim
+from rollview.engine.spark import sql_over, verbatim
+from rollview.engine.spark_errors import damage_in, spark_errors
 from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, VersionGone
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import NullType, StructType
 
 from rollview.engine.protocol import Kept
-from rollview.engine.spark import SparkEngine, settings, spark_errors, sql_over, verbatim
+from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
+from rollview.engine.spark_errors import spark_errors
 from rollview.errors import NameTaken
 from rollview.parse.names import quote
 from rollview.parse.tree import RAW_STRINGS
