@@ -105,11 +105,11 @@ def connect(
         if store == "embedded":
             raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
         require_delta(spark)
-        return Rollview(SparkEngine(spark, limits), DeltaStore(spark), limits)
+        return Rollview(SparkEngine(spark, limits), DeltaStore(spark, limits=limits), limits)
     source = LocalSpark(delta=store == "delta") if spark is None else GivenSpark(spark)
     if store == "delta":
         require_delta(source.spark)
-        return Rollview(SparkEngine(source, limits), DeltaStore(source.spark, warehouse), limits)
+        return Rollview(SparkEngine(source, limits), DeltaStore(source.spark, warehouse, limits), limits)
     return Rollview(SparkEngine(source, limits), EmbeddedStore(source, warehouse, limits), limits)
 
 
@@ -276,7 +276,7 @@ class Rollview:
                         raise lost
                 except RollviewError as error:
                     problems[word] = error
-                    self.store.unpublish_view(word)
+                    self.store.forget_name(word)
         return problems
 
     def _check_readable(

@@ -4,6 +4,7 @@
 |---|---|
 | ``nodes.py`` | the operators |
 | ``expressions.py`` | expressions over plan columns |
+| ``literals.py`` | values as literals |
 | ``reserved.py`` | rollview's own names |
 | ``types.py`` | implicit casts of comparisons and set operations |
 | ``rename.py`` | plans with other column names |

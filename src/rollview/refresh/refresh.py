@@ -32,6 +32,7 @@ from rollview.plan.nodes import Node, Scan
 from rollview.plan.reserved import WEIGHT
 from rollview.refresh.execute import Running, TooManyRows
 from rollview.refresh.repair import repaired
+from rollview.store.edits import Append, TakeCopies, Upsert
 from rollview.store.protocol import Identity, Stamp
 from rollview.strategy.script import AGGREGATE_MERGE, APPEND, has_one_value_each
 from rollview.views.catalog import Catalog, Reflected, stamp_metadata
@@ -260,16 +261,16 @@ def _followed(
             run = Running(catalog, view, changes, before.versions(), versions, kept, sending=sending, most=most)
             rows = None if script is None else run.rows(script)
             if script is None or rows is None:  # the commit says how far the view has come
-                commit = catalog.store.append(state, catalog.engine.nothing(catalog.store.read(state)), stamp=stamp)
+                commit = catalog.store.commit(state, [], stamp)
             elif script.append:
-                commit = catalog.store.append(state, rows, stamp=stamp)
+                commit = catalog.store.commit(state, [Append(rows)], stamp)
+            elif script.copies is not None:
+                commit = catalog.store.commit(state, [TakeCopies(rows, view.layout.on, script.copies)], stamp)
             else:
                 dialect = catalog.engine.dialect
                 combine = {column: printed(value, dialect) for column, value in script.combine.items()}
                 gone = None if script.gone is None else printed(script.gone, dialect)
-                commit = catalog.store.merge(
-                    state, rows, view.layout.on, combine=combine, gone=gone, copies=script.copies, stamp=stamp
-                )
+                commit = catalog.store.commit(state, [Upsert(rows, view.layout.on, combine, gone)], stamp)
         return _Done(strategy, None, read, commit.rows or 0) if is_ours(commit, stamp) else None
     finally:
         catalog.engine.forget(kept)
@@ -343,7 +344,7 @@ def drop_view(catalog: Catalog, name: str) -> None:
             todo="drop these first: " + "; ".join(f"DROP MATERIALIZED VIEW {quote(r)}" for r in readers),
         )
     helpers = helpers_of(catalog, name) if view is None else view.helpers
-    catalog.store.unpublish_view(name)
+    catalog.store.forget_name(name)
     catalog.store.drop(catalog.state(name))
     drop_helpers(catalog, helpers)
 

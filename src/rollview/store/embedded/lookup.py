@@ -1,4 +1,4 @@
-"""The rows of a table that a merge of a few rows may meet, found in this process by the values of its columns.
+"""The rows of a table that an edit of a few rows may touch, found in this process by the values of its columns.
 
 Row groups whose statistics exclude all values are not read; of the others just the columns that are compared, and then
 the rows that were found.
@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StringType
 
-from rollview.delta.passes.literal_keys import predicate
 from rollview.limits import Limits
-from rollview.store.edits import FILE, POSITION
+from rollview.plan.literals import predicate
 from rollview.store.embedded.files import in_types
 from rollview.store.embedded.snapshot import DataFile, Snapshot
+from rollview.store.spark_sql.row_changes import FILE, POSITION
 
 
 def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], limits: Limits) -> pa.Table | None:
@@ -101,7 +101,7 @@ def _may_hold(source: pq.ParquetFile, group: int, values: Mapping[str, pa.Array]
 
 
 def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
-    """The rows of a merge that rows of the table are looked for."""
+    """The given rows that must be looked up in the table."""
     return given if copies is None else given.filter(pc.less(given.column(copies), 0))
 
 
