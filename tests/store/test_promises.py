@@ -33,6 +33,7 @@ class TestDelta(Promises):
     """Delta through Spark."""
 
     seeds = range(2)
+    empty_commits = True
 
     @pytest.fixture
     def bench(self, opened: Callable[..., Rollview]) -> Bench:
@@ -44,6 +45,7 @@ class TestDeltaOnConnect(Promises):
     """The same on Spark Connect."""
 
     seeds = range(1)
+    empty_commits = True
 
     @pytest.fixture
     def bench(self, opened: Callable[..., Rollview]) -> Bench:
@@ -53,7 +55,7 @@ class TestDeltaOnConnect(Promises):
 class TestDuck(Promises):
     """Tables in DuckDB, which are fast enough for many histories."""
 
-    seeds = range(150)
+    seeds = range(60)
 
     @pytest.fixture
     def bench(self) -> Bench:

@@ -7,7 +7,7 @@ A store's promises, each of which the suite in ``rollview.store.conformance`` st
 - A write is one commit: all of it is there, or nothing. Its metadata is in that commit.
 - The edits of a commit apply in order, each to the rows that those before it left.
 - A write with an (application, sequence) that the table has seen does nothing.
-- An edit that changes no row writes nothing, unless the commit is stamped.
+- An edit that changes no row writes none, and none is in the change feed.
 - Versions of one table are ordered; that they are consecutive is not promised. Commit times never decrease.
 """
 
@@ -219,7 +219,8 @@ class Writing(Protocol):
 
         The changes of the commit are the difference between the table before the first edit and after the last one: a
         row that is updated twice is one update, and one that is inserted and deleted is no change. Without edits, or if
-        they change no row, a stamped commit has just its metadata, and another is not made: the newest is returned.
+        they change no row, a stamped commit has just its metadata; one without a stamp need not be made, and the newest
+        is returned instead.
         Raises AmbiguousMerge, KeyViolated, and Conflict if other writers were faster again and again."""
 
     def recreate(

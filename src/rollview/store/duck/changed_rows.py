@@ -28,24 +28,26 @@ class ChangedRows:
         self._data = f"rv_data.{quoted(table)}"
         self._stored = f"SELECT rowid AS __rid, {tables.listed(table)} FROM {self._data} WHERE __to IS NULL"
         if len(edits) == 1:
-            self.of(*self._joined(edits[0], self._stored))
-        for number, edit in enumerate(edits if len(edits) > 1 else (), 1):
-            self._step(edit, number)
-        if len(edits) > 1:
-            self._drop_equal("rv_hits", self._stored)
+            self._compute("rv_hits", *self._joined(edits[0], self._stored), tables.columns(table))
+        elif edits:
+            for number, edit in enumerate(edits, 1):
+                self._step(edit, number)
+            self._drop_equal()
 
     def of(self, source: str, action: str, values: Mapping[str, str]) -> None:
-        """The changed rows of one edit or statement: ``source`` has the number ``t.__rid`` of a stored row or none, and
-        the action and the new values of the columns are over its columns."""
-        self._compute("rv_hits", source, action, values, self._stored)
+        """The changed rows of a statement: ``source`` has the number ``t.__rid`` of a stored row or none, and the
+        action and the new values of the columns are over its columns."""
+        self._compute("rv_hits", source, action, values)
+        self._drop_equal()
 
     def _joined(self, edit: RowEdit, rows: str) -> tuple[str, str, Mapping[str, str]]:
         """Rows of the table joined with those of an edit, the action, and the new values."""
         columns = self._tables.columns(self._table)
         given = dict(self._tables.engine.columns(edit.rows))
         if isinstance(edit, Append):
-            source = f"(SELECT NULL::BIGINT AS __rid, * FROM ({edit.rows.sql})) AS t"
-            return source, "'u'", {c: f"t.{quoted(c)}" if c in given else "NULL" for c in columns}
+            nobody = f"SELECT NULL::BIGINT AS __rid, {', '.join(f'NULL AS {quoted(c)}' for c in columns)}"
+            source = f"({nobody}) AS t, ({edit.rows.sql}) AS s"
+            return source, "'u'", {c: f"s.{quoted(c)}" if c in given else "NULL" for c in columns}
         how = matching(edit, quoted, ("__rid",), flagged=DELETED.label in given)
         values = {}
         for column in columns:
@@ -66,7 +68,7 @@ class ChangedRows:
                 f"SELECT * FROM ({rows}) AS o WHERE NOT EXISTS (SELECT 1 FROM rv_hits AS h WHERE h.__rid = o.__rid) "
                 f"UNION ALL SELECT __rid, {listed} FROM rv_hits WHERE __action = 'u'"
             )
-        self._compute("rv_step", *self._joined(edit, rows), rows)
+        self._compute("rv_step", *self._joined(edit, rows), self._tables.columns(self._table))
         # an insert gets a number, so that the next edit can address it
         named = f"coalesce(__rid, -{number * _APART} - row_number() OVER ())"
         if number == 1:
@@ -81,13 +83,21 @@ class ChangedRows:
             )
         self._db.execute("DROP TABLE rv_step")
 
-    def _compute(self, name: str, source: str, action: str, values: Mapping[str, str], rows: str) -> None:
-        """Puts what changes in the ``rows`` of the table into a temporary table. Raises AmbiguousMerge."""
+    def _compute(
+        self, name: str, source: str, action: str, values: Mapping[str, str], compared: Sequence[str] = ()
+    ) -> None:
+        """Puts what changes into a temporary table; an update that changes none of the columns ``compared``, which are
+        those of ``t``, is left out. Raises AmbiguousMerge."""
         columns = f"NULL::BIGINT AS __rid, '' AS __action, {self._tables.listed(self._table)}"
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns} FROM {self._data} LIMIT 0")
-        self._db.execute(f"INSERT INTO {name} SELECT t.__rid, {action}, {', '.join(values.values())} FROM {source}")
-        self._db.execute(f"DELETE FROM {name} WHERE __action IS NULL")
-        self._drop_equal(name, rows)
+        listed = ", ".join(f"{value} AS {quoted(column)}" for column, value in values.items())
+        old = "".join(f", t.{quoted(c)} AS {quoted('__old_' + c)}" for c in compared)
+        same = " AND ".join(f"{quoted(c)} IS NOT DISTINCT FROM {quoted('__old_' + c)}" for c in compared) or "false"
+        self._db.execute(
+            f"INSERT INTO {name} SELECT __rid, __action, {', '.join(map(quoted, values))} "
+            f"FROM (SELECT t.__rid AS __rid, {action} AS __action, {listed}{old} FROM {source}) "
+            f"WHERE __action = 'd' OR (__action = 'u' AND (__rid IS NULL OR NOT ({same})))"
+        )
         twice = (
             f"SELECT 1 FROM {name} WHERE __rid IS NOT NULL GROUP BY __rid "
             "HAVING count(*) > 1 AND NOT bool_and(__action = 'd') LIMIT 1"
@@ -95,12 +105,12 @@ class ChangedRows:
         if self._db.execute(twice).fetchall():
             raise ambiguous(self._table)
 
-    def _drop_equal(self, name: str, rows: str) -> None:
-        """Removes updates that change no value."""
+    def _drop_equal(self) -> None:
+        """Removes updates that leave a stored row as it was."""
         columns = self._tables.columns(self._table)
         same = " AND ".join(f"h.{quoted(c)} IS NOT DISTINCT FROM o.{quoted(c)}" for c in columns)
         self._db.execute(
-            f"DELETE FROM {name} AS h USING ({rows}) AS o WHERE h.__rid = o.__rid AND h.__action = 'u' AND {same}"
+            f"DELETE FROM rv_hits AS h USING {self._data} AS o WHERE h.__rid = o.rowid AND h.__action = 'u' AND {same}"
         )
 
     def written(self, version: int) -> RowCounts:
