@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from rollview.engine.protocol import Frame
 from rollview.errors import AmbiguousMerge, RollviewError
 from rollview.store.conformance.bench import Bench, raises
 from rollview.store.conformance.histories import follow
@@ -62,6 +63,20 @@ class EditPromises:
         assert bench.held() == [(2, 1)]
         assert bench.changed(0) == [(1, 1, "delete"), (1, 2, "delete"), (None, 1, "delete")]
         assert commit.rows == 3
+
+    def test_edits_of_many_rows(self, bench: Bench) -> None:
+        many = bench.engine.query("SELECT id, 'a' AS v FROM (SELECT explode(sequence(1, 150000)) AS id)", {})
+        bench.store.create("t", many)
+        changed = bench.engine.query("SELECT id, 'b' AS v FROM (SELECT explode(sequence(2, 150001)) AS id)", {})
+        assert bench.commit(Upsert(changed, ["id"])).rows == 150_000
+        assert bench.fetched(_counted(bench)) == [("a", 1), ("b", 150_000)]
+        commit = bench.commit(
+            DeleteMatching(bench.rows("(1)", "id"), ["id"]),
+            UpdateMatching(changed, ["id"], {"v": "'c'"}),
+            DeleteMatching(bench.rows("(2)", "id"), ["id"]),
+        )
+        assert commit.rows == 150_001
+        assert bench.fetched(_counted(bench)) == [("c", 149_999)]
 
     def test_an_edit_that_changes_no_row_writes_none(self, bench: Bench) -> None:
         bench.made("(1, 'a'), (2, 'b')")
@@ -144,3 +159,9 @@ class EditPromises:
     def test_random_histories_of_edits_hold_what_the_interpreter_says(self, bench: Bench) -> None:
         for seed in self.seeds:
             follow(bench, seed)
+
+
+def _counted(bench: Bench) -> Frame:
+    """How often each value of ``v`` is stored."""
+    table = ("t",)
+    return bench.engine.query("SELECT v, count(*) AS n FROM t GROUP BY v", {table: bench.store.read("t")})

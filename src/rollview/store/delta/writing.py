@@ -106,7 +106,10 @@ class DeltaWriting:
             with contextlib.suppress(Clash):  # of which it is found out below whether it is one
                 with self._stamped(stamp):
                     merge_one(self._engine, name, rows[0], schema, table)
-                return self._reading.last_commit(table)
+                done = self._reading.last_commit(table)
+                if stamp.metadata and done.metadata != json.loads(json.dumps(stamp.metadata)):
+                    return self._append(table, name, schema, [], stamp)  # a MERGE that changes no row is no commit
+                return done
         return self._edit(table, name, rows, schema, key, stamp)
 
     def _append(self, table: str, name: str, schema: StructType, frames: Sequence[DataFrame], stamp: Stamp) -> Commit:

@@ -71,16 +71,11 @@ class ChangedRows:
         self._compute("rv_step", *self._joined(edit, rows), self._tables.columns(self._table))
         # an insert gets a number, so that the next edit can address it
         named = f"coalesce(__rid, -{number * _APART} - row_number() OVER ())"
-        if number == 1:
-            self._db.execute(
-                f"CREATE OR REPLACE TEMP TABLE rv_hits AS SELECT * REPLACE ({named} AS __rid) FROM rv_step"
-            )
-        else:
-            self._db.execute("DELETE FROM rv_hits WHERE __rid IN (SELECT __rid FROM rv_step)")
-            self._db.execute(
-                f"INSERT INTO rv_hits SELECT * REPLACE ({named} AS __rid) FROM rv_step "
-                "WHERE __action = 'u' OR __rid >= 0"
-            )
+        made = f"SELECT * REPLACE ({named} AS __rid) FROM rv_step WHERE __action = 'u' OR __rid >= 0"
+        if number > 1:
+            left = "SELECT * FROM rv_hits AS h WHERE NOT EXISTS (SELECT 1 FROM rv_step AS c WHERE c.__rid = h.__rid)"
+            made = f"{left} UNION ALL {made}"
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE rv_hits AS {made}")
         self._db.execute("DROP TABLE rv_step")
 
     def _compute(
@@ -88,13 +83,12 @@ class ChangedRows:
     ) -> None:
         """Puts what changes into a temporary table; an update that changes none of the columns ``compared``, which are
         those of ``t``, is left out. Raises AmbiguousMerge."""
-        columns = f"NULL::BIGINT AS __rid, '' AS __action, {self._tables.listed(self._table)}"
-        self._db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns} FROM {self._data} LIMIT 0")
-        listed = ", ".join(f"{value} AS {quoted(column)}" for column, value in values.items())
+        types = self._tables.types(self._table)
+        listed = ", ".join(f"CAST({value} AS {types[c]}) AS {quoted(c)}" for c, value in values.items())
         old = "".join(f", t.{quoted(c)} AS {quoted('__old_' + c)}" for c in compared)
         same = " AND ".join(f"{quoted(c)} IS NOT DISTINCT FROM {quoted('__old_' + c)}" for c in compared) or "false"
         self._db.execute(
-            f"INSERT INTO {name} SELECT __rid, __action, {', '.join(map(quoted, values))} "
+            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT __rid, __action, {', '.join(map(quoted, values))} "
             f"FROM (SELECT t.__rid AS __rid, {action} AS __action, {listed}{old} FROM {source}) "
             f"WHERE __action = 'd' OR (__action = 'u' AND (__rid IS NULL OR NOT ({same})))"
         )

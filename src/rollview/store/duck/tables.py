@@ -44,7 +44,7 @@ class DuckTables:
         self.engine = engine
         self.db: duckdb.DuckDBPyConnection = engine.connection
         self._names: set[str] | None = None
-        self._columns: dict[str, list[str]] = {}
+        self._types: dict[str, dict[str, str]] = {}
         self._infos: dict[str, TableInfo] = {}
         self.commits: dict[tuple[str, str | None], Commit] = {}
         self.db.execute("CREATE SCHEMA IF NOT EXISTS rv_data; CREATE SCHEMA IF NOT EXISTS rv_meta")
@@ -64,7 +64,7 @@ class DuckTables:
 
     def forget(self) -> None:
         self._names = None
-        self._columns.clear()
+        self._types.clear()
         self._infos.clear()
         self.commits.clear()
 
@@ -108,10 +108,14 @@ class DuckTables:
 
     def columns(self, table: str) -> list[str]:
         """The names of a table's columns."""
-        if table not in self._columns:
+        return list(self.types(table))
+
+    def types(self, table: str) -> dict[str, str]:
+        """The same with their types, as DuckDB writes them."""
+        if table not in self._types:
             described = self.db.execute(f"DESCRIBE rv_data.{quoted(table)}").fetchall()
-            self._columns[table] = [row[0] for row in described if row[0] not in OWN_COLUMNS]
-        return self._columns[table]
+            self._types[table] = {row[0]: row[1] for row in described if row[0] not in OWN_COLUMNS}
+        return self._types[table]
 
     def listed(self, table: str) -> str:
         """The same as SQL writes them."""
