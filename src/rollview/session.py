@@ -107,11 +107,11 @@ def connect(
         if store == "embedded":
             raise UserError("The embedded store needs a folder", todo="rollview.connect('./warehouse', spark=spark)")
         require_delta(spark)
-        return Rollview(SparkEngine(spark, limits), DeltaStore(spark), limits)
+        return Rollview(SparkEngine(spark, limits), DeltaStore(spark, limits=limits), limits)
     source = LocalSpark(delta=store == "delta") if spark is None else GivenSpark(spark)
     if store == "delta":
         require_delta(source.spark)
-        return Rollview(SparkEngine(source, limits), DeltaStore(source.spark, warehouse), limits)
+        return Rollview(SparkEngine(source, limits), DeltaStore(source.spark, warehouse, limits), limits)
     return Rollview(SparkEngine(source, limits), EmbeddedStore(source, warehouse, limits), limits)
 
 
@@ -285,7 +285,7 @@ class Rollview:
                         raise lost
                 except RollviewError as error:
                     problems[name] = error
-                    self.store.unpublish_view(name)
+                    self.store.forget_name(name)
         return problems
 
     def _check_catalog(self, names: Iterable[Name]) -> None:

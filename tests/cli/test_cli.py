@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from rollview.cli.main import app
+from rollview.store.edits import Append
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def test_verify_says_different_with_exit_code_3(shop: Any, spark: SparkSession, 
     from rollview import connect
 
     rv = connect(tmp_path / "warehouse", spark=spark)
-    rv.store.append("__rollview__n", rv.store.read("__rollview__n"))
+    rv.store.commit("__rollview__n", [Append(rv.store.read("__rollview__n"))])
     found = shop("verify", "n")
     assert found.exit_code == 3
     assert "DIFFERENT" in found.stdout

@@ -15,6 +15,7 @@ from histories import History, history, shrunk
 from noisy import NoisyEngine, alike, noisy, right
 from rollview import Rollview, connect
 from rollview.limits import DEFAULT, Limits
+from rollview.store.edits import Replace
 
 Opened = Callable[..., Rollview]
 
@@ -89,7 +90,7 @@ def no_trace_of_what_was_undone(case: History, opened: Opened) -> bool:
             rv.sql(text)
     rv.refresh("v")
     for table, version in versions.items():
-        rv.store.replace(table, rv.store.read(table, version))
+        rv.store.commit(table, [Replace(rv.store.read(table, version))])
     rv.refresh("v")
     return holds(rv) and same(rv, before, stored(rv))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from folder import make_folder
 from rollview import Rollview, connect
 from rollview.parse.reads import tables_in
 from rollview.parse.tables import parse_table_statement
-from rollview.store.embedded import EmbeddedStore
+from rollview.store.embedded.folder import Folder
+from rollview.store.embedded.log import Log
 
 
 @pytest.mark.parametrize(
@@ -38,14 +40,16 @@ def test_the_tables_of_a_statement(sql: str, tables: set[tuple[str, ...]] | None
 def test_a_long_insert_looks_up_no_more_than_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rv = connect(make_folder(tmp_path / "w"))
     looked: list[str] = []
-    plain = EmbeddedStore.exists
+    plain = Folder.log
 
-    def noted(self: EmbeddedStore, table: str) -> bool:
+    def noted(self: Folder, table: str) -> Log:
         looked.append(table)
         return plain(self, table)
 
-    monkeypatch.setattr(EmbeddedStore, "exists", noted)
-    monkeypatch.setattr(EmbeddedStore, "run", lambda self, statement, sql: None)
+    monkeypatch.setattr(Folder, "log", noted)
+    monkeypatch.setattr(rv.store, "asked", contextlib.nullcontext)
+    monkeypatch.setattr(rv.store, "sync", lambda names: {})
+    monkeypatch.setattr(rv.store, "run", lambda statement, sql: None)
     counts = []
     for number in (3, 3, 5_000):
         del looked[:]

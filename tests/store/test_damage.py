@@ -35,6 +35,7 @@ from rollview.errors import (
 from rollview.store.embedded import EmbeddedStore
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
+from rollview.store.row_counts import RowCounts
 from stores import KINDS, need_delta
 
 # what can happen to a log
@@ -337,8 +338,8 @@ def test_a_view_whose_definition_is_lost_is_replaced(tmp_path: Path) -> None:
     rv.create("w", "SELECT n FROM v")
     rv.create("other", "SELECT id FROM t")
     for lost in ("{}", '{"rollview.view": "{}"}', '{"rollview.view": "no json"}', "no json"):
-        rv.store.db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = '__rollview__v'", [lost])  # type: ignore[attr-defined]
-        rv.store._forget()  # type: ignore[attr-defined]
+        rv.store.data.db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = '__rollview__v'", [lost])  # type: ignore[attr-defined]
+        rv.store.data.forget()  # type: ignore[attr-defined]
         found = {view.name: view.damage or "" for view in rv.views()}
         assert found["other"] == ""
         assert found["w"].startswith("The materialized view v is damaged: its ")
@@ -358,8 +359,8 @@ def test_verify_reports_each_view_and_goes_on(tmp_path: Path, monkeypatch: pytes
     rv.sql("CREATE TABLE t (id INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1), (2)")
     for name in ("a", "b", "c"):
         rv.create(name, "SELECT id FROM t")
-    rv.store.db.execute("UPDATE rv_meta.tables SET properties = '{}' WHERE name = '__rollview__a'")  # type: ignore[attr-defined]
-    rv.store._forget()  # type: ignore[attr-defined]
+    rv.store.data.db.execute("UPDATE rv_meta.tables SET properties = '{}' WHERE name = '__rollview__a'")  # type: ignore[attr-defined]
+    rv.store.data.forget()  # type: ignore[attr-defined]
     found = {each.view: each for each in rv.verify_all()}
     assert {name: (each.ok, each.error is None) for name, each in found.items()} == {
         "a": (False, False), "b": (True, True), "c": (True, True),
@@ -382,7 +383,7 @@ def test_verify_reports_each_view_and_goes_on(tmp_path: Path, monkeypatch: pytes
     assert [(each["view"], each["ok"], each.get("error")) for each in told] == [
         ("a", False, "damaged"), ("b", True, None), ("c", True, None),
     ]  # fmt: skip
-    rv.store.db.execute("DELETE FROM rv_data.__rollview__b")  # type: ignore[attr-defined]
+    rv.store.data.db.execute("DELETE FROM rv_data.__rollview__b")  # type: ignore[attr-defined]
     assert CliRunner().invoke(app, ["verify", "-w", str(tmp_path)]).exit_code == 3
     assert CliRunner().invoke(app, ["verify", "a", "-w", str(tmp_path)]).exit_code == 1
 
@@ -435,7 +436,7 @@ def test_a_folder_that_cannot_be_made_or_written(tmp_path: Path, monkeypatch: py
     with monkeypatch.context() as patch:
         patch.setattr("os.link", refused)
         with pytest.raises(StorageFailed, match=r"t cannot be written\nWhy: Permission denied: .*\nWhat to do"):
-            log.commit(3, [], "WRITE", NO_STAMP, 0)
+            log.commit(3, [], "WRITE", NO_STAMP, RowCounts())
     assert log.latest() == 2
     with monkeypatch.context() as patch:
         patch.setattr("os.scandir", refused)

@@ -32,11 +32,12 @@ from rollview.errors import (
     VersionGone,
 )
 from rollview.limits import DEFAULT, Limits
-from rollview.store.edits import FILE, POSITION
+from rollview.store.edits import TakeCopies, Upsert
 from rollview.store.embedded import EmbeddedStore, lookup
 from rollview.store.embedded.files import read_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import CHANGE_TYPE
+from rollview.store.spark_sql.row_changes import FILE, POSITION
 
 
 def feed(rv: Rollview, table: str, commits: int = 1) -> Counter[Any]:
@@ -203,7 +204,7 @@ def test_large_edits_are_applied_by_spark_with_the_same_result(rv: Rollview) -> 
         "WHEN MATCHED THEN UPDATE SET v = 'm' WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'i')",
     )
     for table, size in (("small", DEFAULT.edits_here), ("middle", 30), ("large", 0)):
-        store.limits = Limits(edits_here=size)
+        store.folder.limits = Limits(edits_here=size)
         rv.sql(f"CREATE TABLE {table} (id INT, v STRING, m MAP<STRING, BIGINT>, PRIMARY KEY (id))")
         for sql in script:
             rv.sql(sql.format(t=table))
@@ -443,7 +444,7 @@ def test_an_unreadable_table_harms_no_other_statement(rv: Rollview) -> None:
     rv.sql("CREATE TABLE dv (a INT); INSERT INTO dv VALUES (1)")
     for file in (rv.store.root / "dv").rglob("*.parquet"):  # type: ignore[attr-defined]
         file.unlink()
-    rv.store._published.distrust()  # type: ignore[attr-defined]
+    rv.store.views.distrust()  # type: ignore[attr-defined]
     rv.spark.catalog.dropTempView("dv")
     assert rows(rv.sql("SELECT 1 AS dv")) == [(1,)]
     with pytest.raises(Damaged, match=r"its data file .* is missing"):
@@ -556,7 +557,7 @@ def test_a_merge_into_a_large_table_does_the_same(rv: Rollview) -> None:
         "(99, 'new', 2, false) AS s(k, v, n, __delete)"
     )
     for table, size, here in (("small", 100_000, 0), ("large", 0, 100_000), ("huge", 0, -1)):
-        store.limits = Limits(lookup_rows=size, lookup_rows_most=here)
+        store.folder.limits = Limits(lookup_rows=size, lookup_rows_most=here)
         rv.store.create(
             table,
             rv.spark.sql(
@@ -564,9 +565,10 @@ def test_a_merge_into_a_large_table_does_the_same(rv: Rollview) -> None:
                 "UNION ALL SELECT NULL, 'b', 20 UNION ALL SELECT NULL, NULL, 30"
             ),
         )
-        rv.store.merge(table, rv.spark.sql(source), ["k", "v"], combine={"n": "t.n + s.n"}, gone="t.n + s.n = 27")
+        edit = Upsert(rv.spark.sql(source), ["k", "v"], {"n": "t.n + s.n"}, "t.n + s.n = 27")
+        store.commit(table, [edit])
         taken = "SELECT * FROM VALUES (2, 'b', 9), (NULL, NULL, -1), (1, 'a', -6) AS s(k, v, n)"
-        rv.store.merge(table, rv.spark.sql(taken), ["k", "v"], copies="n")
+        store.commit(table, [TakeCopies(rv.spark.sql(taken), ["k", "v"], "n")])
     assert bag(rv.table("small")) == bag(rv.table("large")) == bag(rv.table("huge"))
     assert sorted(row.n for row in rv.table("large").collect()) == [2, 2, 9, 30]
 
@@ -583,7 +585,7 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
             "named_struct('x', id) AS st FROM range(0, 3000, 1, 3)"
         ),
     )
-    snapshot = rv.store._snapshot("t")  # type: ignore[attr-defined]
+    snapshot = rv.store.folder.snapshot("t")  # type: ignore[attr-defined]
     whole = {file.path: read_rows(snapshot.path(file), snapshot.arrow_schema) for file in snapshot.files}
     assert len(whole) == 3
     every = pa.concat_tables(whole.values())

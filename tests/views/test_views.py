@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from pyspark.sql.functions import lit
 from compare import bag, rows
 from rollview import Rollview, UserError
 from rollview.errors import InUse, NameTaken, NotIncremental, SchemaChanged, SqlError, VersionGone, ViewNotFound
+from rollview.store.edits import Append, Edit, Replace, Upsert
+from rollview.store.protocol import NO_STAMP, Commit, Stamp
 
 
 def shop(rv: Rollview) -> Rollview:
@@ -101,8 +103,8 @@ def test_verify_finds_what_is_missing_and_what_is_extra(rv: Rollview) -> None:
     rv.create("v", "SELECT g, CAST(n AS DOUBLE) / 3 AS x FROM t")
     state = rv.store.read("__rollview__v")
     changed = state.where("g = 'b'").withColumn("x", lit(99.0))
-    rv.store.merge("__rollview__v", changed, ["g"])
-    rv.store.append("__rollview__v", changed.withColumn("g", lit("z")))
+    rv.store.commit("__rollview__v", [Upsert(changed, ["g"])])
+    rv.store.commit("__rollview__v", [Append(changed.withColumn("g", lit("z")))])
     check = rv.verify("v")
     assert (check.ok, check.missing, check.extra) == (False, 1, 2)
     assert [row["g"] for row in check.missing_sample] == ["b"]
@@ -116,30 +118,37 @@ def test_verify_counts_copies_and_forgives_only_the_last_digits(rv: Rollview) ->
     rv.create("v", "SELECT x, f FROM d")
     assert rv.verify("v").ok
     state = "__rollview__v"
-    rv.store.replace(
+    rv.store.commit(
         state,
-        rv.spark.sql(
-            "SELECT *, 1L AS __n FROM VALUES (1.00000000000001D, 1.5F), (0.99999999999999D, 1.5F), "
-            "(CAST('NaN' AS DOUBLE), NULL), (NULL, 2F) AS t(x, f)"
-        ),
-        stamp=_same_stamp(rv, state),
+        [
+            Replace(
+                rv.spark.sql(
+                    "SELECT *, 1L AS __n FROM VALUES (1.00000000000001D, 1.5F), (0.99999999999999D, 1.5F), "
+                    "(CAST('NaN' AS DOUBLE), NULL), (NULL, 2F) AS t(x, f)"
+                )
+            )
+        ],
+        _same_stamp(rv, state),
     )
     assert rv.verify("v").ok
-    rv.store.replace(state, rv.spark.sql("SELECT 1.0D AS x, 1.5F AS f, 1L AS __n"), stamp=_same_stamp(rv, state))
+    one = rv.spark.sql("SELECT 1.0D AS x, 1.5F AS f, 1L AS __n")
+    rv.store.commit(state, [Replace(one)], _same_stamp(rv, state))
     assert (rv.verify("v").missing, rv.verify("v").extra) == (3, 0)
-    rv.store.replace(
+    rv.store.commit(
         state,
-        rv.spark.sql(
-            "SELECT 1.0000001D AS x, 1.5F AS f, 2L AS __n UNION ALL SELECT 'NaN', NULL, 1 UNION ALL SELECT NULL, 2, 1"
-        ),
-        stamp=_same_stamp(rv, state),
+        [
+            Replace(
+                rv.spark.sql(
+                    "SELECT 1.0000001D AS x, 1.5F AS f, 2L AS __n UNION ALL SELECT 'NaN', NULL, 1 UNION ALL SELECT NULL, 2, 1"
+                )
+            )
+        ],
+        _same_stamp(rv, state),
     )
     assert (rv.verify("v").missing, rv.verify("v").extra) == (2, 2)
 
 
 def _same_stamp(rv: Rollview, state: str):  # type: ignore[no-untyped-def]
-    from rollview.store.protocol import Stamp
-
     return Stamp(rv.store.last_commit(state, having="rollview.vector").metadata)
 
 
@@ -391,21 +400,16 @@ def test_a_refresh_that_lost_a_race_is_done_again(
     rv.create("v", "SELECT count(*) AS n FROM t")
     other = opened()
     rv.sql("INSERT INTO t VALUES (5, 'e', 5)")
-    merge, replace, once = type(rv.store).merge, type(rv.store).replace, [True]
+    commit, once = rv.store.commit, [True]
 
-    def overtaken(self: object, *arguments: object, **options: object) -> object:
+    def overtaken(table: str, edits: Sequence[Edit], stamp: Stamp = NO_STAMP) -> Commit:
         if once and once.pop():
             other.refresh("v")
-            other.sql("INSERT INTO t SELECT max(id) + 1, 'f', 6 FROM t")
-        return merge(self, *arguments, **options)  # type: ignore[arg-type]
+            if not isinstance(edits[0], Replace):
+                other.sql("INSERT INTO t SELECT max(id) + 1, 'f', 6 FROM t")
+        return commit(table, edits, stamp)
 
-    def replaced(self: object, *arguments: object, **options: object) -> object:
-        if once and once.pop():
-            other.refresh("v")
-        return replace(self, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(rv.store), "merge", overtaken)
-    monkeypatch.setattr(type(rv.store), "replace", replaced)
+    monkeypatch.setattr(rv.store, "commit", overtaken)
     result = rv.refresh("v")
     assert result.to_vector == rv.views()[0].vector == {"t": 3}
     assert rows(rv.table("v")) == [(6,)]

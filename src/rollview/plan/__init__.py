@@ -6,6 +6,7 @@
 | ``check.py`` | what must hold of every plan |
 | ``traits.py`` | linear, bilinear, grouped, ordered: how results follow changes |
 | ``expressions.py`` | expressions over plan columns |
+| ``literals.py`` | values as literals |
 | ``reserved.py`` | rollview's own names |
 | ``types.py`` | implicit casts of comparisons and set operations |
 | ``rename.py`` | plans with other column names |

@@ -22,6 +22,7 @@ from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan
 from rollview.state.top_rows import STORED
 from rollview.state.writes import AppendRows, CountRows, UpsertRows, Write
+from rollview.store.edits import Append, Edit, TakeCopies, Upsert
 from rollview.store.protocol import Commit, Stamp
 from rollview.strategy.plan import Advance, Compute, Put, RefreshPlan
 from rollview.views.catalog import Catalog
@@ -77,15 +78,15 @@ class Execution:
     def run(self, plan: RefreshPlan, stamp: Stamp) -> Commit:
         """Runs the stages; the last one commits, with the vector in the stamp."""
         commit: Commit | None = None
-        write: tuple[Write, Frame] | None = None
+        edits: list[Edit] = []
         for stage in plan.stages:
             if isinstance(stage, Compute):
                 self._compute(stage.step)
             elif isinstance(stage, Put):
                 rows = self._rows_of(stage.write.rows)
-                write = None if rows is None else (stage.write, rows)
-            elif isinstance(stage, Advance):
-                commit = self._commit(write, stamp)
+                edits += [] if rows is None else [self._edit(stage.write, rows)]
+            elif isinstance(stage, Advance):  # without edits, the commit just says how far the view has come
+                commit = self.catalog.store.commit(self.state, edits, stamp)
         assert commit is not None
         return commit
 
@@ -114,20 +115,16 @@ class Execution:
         self._provide(plan)
         return self.catalog.engine.select(plan, self._frames)
 
-    def _commit(self, write: tuple[Write, Frame] | None, stamp: Stamp) -> Commit:
-        """Writes the rows, if there are any, together with the vector."""
-        store, engine = self.catalog.store, self.catalog.engine
-        if write is None:
-            return store.append(self.state, engine.nothing(store.read(self.state)), stamp=stamp)
-        how, rows = write
-        if isinstance(how, AppendRows):
-            return store.append(self.state, rows, stamp=stamp)
-        if isinstance(how, CountRows):
-            return store.merge(self.state, rows, how.on, copies=how.count, stamp=stamp)
-        assert isinstance(how, UpsertRows)
-        values = {column: printed(value, engine.dialect) for column, value in how.set.items()}
-        gone = None if how.gone is None else printed(how.gone, engine.dialect)
-        return store.merge(self.state, rows, how.on, combine=values, gone=gone, stamp=stamp)
+    def _edit(self, write: Write, rows: Frame) -> Edit:
+        """The edit that the rows become."""
+        if isinstance(write, AppendRows):
+            return Append(rows)
+        if isinstance(write, CountRows):
+            return TakeCopies(rows, write.on, write.count)
+        assert isinstance(write, UpsertRows)
+        dialect = self.catalog.engine.dialect
+        values = {column: printed(value, dialect) for column, value in write.set.items()}
+        return Upsert(rows, write.on, values, None if write.gone is None else printed(write.gone, dialect))
 
     def _report(self, ran: Ran) -> None:
         self.ran.append(ran)

@@ -1,12 +1,14 @@
-"""What rollview asks of a store: versions, snapshots, changes, and atomic writes that carry metadata.
+"""What rollview asks of a store: names, reading, writing, statements.
 
-A store's promises, each of which the conformance suite in ``tests/store/test_promises.py`` states and checks:
+A store's promises, each of which the suite in ``rollview.store.conformance`` states and checks:
 
 - ``read(t, v)`` gives the same rows for as long as the store keeps version ``v``.
 - ``changes(t, a, b)`` applied to ``read(t, a)`` gives ``read(t, b)``, as bags.
 - A write is one commit: all of it is there, or nothing. Its metadata is in that commit.
+- The edits of a commit apply in order, each to the rows that those before it left.
 - A write with an (application, sequence) that the table has seen does nothing.
-- Commit times of one table never decrease.
+- An edit that changes no row writes none, and none is in the change feed.
+- Versions of one table are ordered; that they are consecutive is not promised. Commit times never decrease.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from rollview.errors import Damaged, RollviewError, TableNotFound, VersionGone, 
 from rollview.parse.names import Name
 from rollview.parse.stored_names import view_of
 from rollview.parse.tables import TableStatement
+from rollview.store.edits import Edit
 
 #: Columns that ``changes`` adds to a table's own.
 CHANGE_TYPE = "_change_type"
@@ -54,13 +57,19 @@ NO_STAMP = Stamp()
 
 @dataclass(frozen=True)
 class Commit:
-    """One commit of a table. ``rows`` counts the rows that it wrote, where the store knows."""
+    """One commit of a table.
+
+    ``rows`` counts the rows that it changed: inserted, updated and deleted ones, or those that it wrote. ``inserted``
+    and ``deleted`` count the rows that are in the table since, and no longer; an updated row is one of each. Each is
+    None if the store does not know it."""
 
     version: int
     time: datetime
     metadata: Mapping[str, Any]
     operation: str = ""
     rows: int | None = None
+    inserted: int | None = None
+    deleted: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,12 +100,12 @@ def no_such_commit(table: str, having: str | None) -> VersionGone:
     return VersionGone(f"No commit of {table} that is still in its log carries {having!r}")
 
 
-class Store(Protocol):
-    """Tables with versions. ``table`` is always a canonical name, as ``canonical`` returns it."""
+class Names(Protocol):
+    """What names mean. ``table`` is always a canonical name, as ``canonical`` returns it."""
 
     @property
     def has_catalog(self) -> bool:
-        """Whether Spark SQL finds tables and views by itself; if not, ``sync`` and ``publish_view`` name them."""
+        """Whether SQL finds tables and named queries by itself; if not, ``sync`` and ``name_query`` name them."""
 
     def canonical(self, name: Name) -> str:
         """The one spelling of a name that this store uses. Raises BadName if the store cannot have it."""
@@ -115,8 +124,24 @@ class Store(Protocol):
 
     def exists(self, table: str) -> bool: ...
 
+    def asked(self) -> AbstractContextManager[None]:
+        """Inside, names in SQL mean what they mean in this store, whichever other stores share the session."""
+
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
+        """Lets SQL read the tables with these names, at their newest versions. Returns those that cannot be read."""
+
+    def name_query(self, name: str, table: str, query: str, called: str) -> None:
+        """Makes a name of SQL show a query over the newest rows of a table, which the query calls ``called``."""
+
+    def forget_name(self, name: str) -> None:
+        """Takes back a name that ``name_query`` gave."""
+
+
+class Reading(Protocol):
+    """Versions, their rows, and what changed between them. All methods raise TableNotFound and Damaged."""
+
     def versioned(self, table: str) -> bool:
-        """Whether the table has versions; if not, there is just what it holds now, and nothing tells what changed."""
+        """Whether the table has versions; if not, only what it holds now can be read, and not what changed."""
 
     def damage(self, table: str) -> Damaged | None:
         """Why the newest version cannot be read, as far as that is seen without reading its rows."""
@@ -125,11 +150,14 @@ class Store(Protocol):
         """The properties that a table has had, newest first, as far as they can be read off a damaged one."""
 
     def identity(self, table: str) -> Identity:
-        """The newest version. Raises TableNotFound and Damaged, as all that reads does."""
+        """The newest version."""
 
     def version(self, table: str) -> int: ...
 
     def schema(self, table: str, version: int | None = None) -> Any: ...
+
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        """Names and types of a table's columns, the types as Spark writes them."""
 
     def key(self, table: str) -> tuple[str, ...]:
         """The declared key, or nothing."""
@@ -140,23 +168,37 @@ class Store(Protocol):
         """The number of rows."""
 
     def size(self, table: str, version: int | None = None) -> int | None:
-        """The bytes of a version, if the store knows them without asking anyone."""
+        """The bytes of a version, if the store knows them without reading the table."""
 
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
-        """The least and the greatest value of a column, if the store knows them without asking anyone."""
+        """The least and the greatest value of a column, if the store knows them without reading the table."""
 
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> Frame:
-        """The rows changed by the commits after ``after``, up to and with ``upto``, with at least these columns."""
+        """The rows changed by the commits after ``after``, up to and with ``upto``: at least these columns, the kind of
+        change, and the version and time of the commit. An update is two rows."""
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-        """Some columns of the changed rows and their kind, read in this process; None if the store does not read here,
-        or if there are more rows than ``most``."""
+        """Just these columns of ``changes``, with kind, version and time, read into this process. None if the store
+        does not read here, or if there are more rows than ``most``."""
 
-    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
-        """Names and types of a table's columns, the types as Spark writes them."""
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        """The newest commit, or the newest whose metadata has an entry ``having``."""
+
+    def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
+        """The newest commits that the store still knows, newest first; those after a version, if one is given."""
+
+    def commits_between(self, table: str, after: int, upto: int) -> int:
+        """How many commits lead from one version to another; negative if the second is the earlier one."""
+
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        """For each table that existed then, the version it had."""
+
+
+class Writing(Protocol):
+    """Atomic writes."""
 
     def check_types(self, table: str, rows: Frame) -> None:
         """Raises Unsupported if a table cannot hold values of the types that these rows have."""
@@ -172,40 +214,14 @@ class Store(Protocol):
     ) -> Commit:
         """Makes a table. Raises NameTaken."""
 
-    def append(self, table: str, rows: Frame, *, stamp: Stamp = NO_STAMP) -> Commit: ...
+    def commit(self, table: str, edits: Sequence[Edit], stamp: Stamp = NO_STAMP) -> Commit:
+        """Applies edits in one commit: in order, each to the rows that those before it left. See ``store.edits``.
 
-    def merge(
-        self,
-        table: str,
-        source: Frame,
-        on: Sequence[str],
-        *,
-        combine: Mapping[str, str] | None = None,
-        gone: str | None = None,
-        copies: str | None = None,
-        stamp: Stamp = NO_STAMP,
-    ) -> Commit:
-        """Updates the rows that match a source row on ``on`` (NULL equals NULL) and inserts the source rows that
-        match none. Where the source's column ``__delete`` is true the matching rows go instead.
-
-        ``combine`` gives new values of matched rows as SQL over ``t``, the table's row, and ``s``, the source's; other
-        columns take the source's value. Matched rows go where the condition ``gone`` is true of the two. Source rows
-        that match none are not inserted where it is true of them and of a table's row of NULLs.
-        ``copies`` names a column that says how many equal rows a row stands for, ``on`` being all others, and no source
-        row equals another there: a source row is added, whatever is there; one with a negative number takes as many
-        from the rows that it matches, of which one is left with the rest, or none."""
-
-    def replace(
-        self,
-        table: str,
-        rows: Frame,
-        *,
-        key: Sequence[str] | None = None,
-        properties: Mapping[str, str] | None = None,
-        stamp: Stamp = NO_STAMP,
-    ) -> Commit:
-        """Puts these rows, or none, and their schema in the place of the table's. What is None stays as it is;
-        properties that are given take the place of the old ones."""
+        The changes of the commit are the difference between the table before the first edit and after the last one: a
+        row that is updated twice is one update, and one that is inserted and deleted is no change. Without edits, or if
+        they change no row, a stamped commit has just its metadata; one without a stamp need not be made, and the newest
+        is returned instead.
+        Raises AmbiguousMerge, KeyViolated, and Conflict if other writers were faster again and again."""
 
     def recreate(
         self, table: str, rows: Frame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
@@ -217,26 +233,17 @@ class Store(Protocol):
 
     def drop(self, table: str) -> None: ...
 
-    def last_commit(self, table: str, having: str | None = None) -> Commit:
-        """The newest commit, or the newest whose metadata has an entry ``having``."""
 
-    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
-        """For each table that existed then, the version it had."""
-
-    def asked(self) -> AbstractContextManager[None]:
-        """Inside, names in Spark SQL mean tables and views of this store, whichever other stores share the session."""
-
-    def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        """Lets Spark SQL read the tables with these names, at their newest versions. Tells which cannot be read."""
-
-    def publish_view(self, view: str, state: str, show: str) -> None:
-        """Makes a name of Spark SQL show a query over the table, which the query calls ``__state``."""
-
-    def unpublish_view(self, view: str) -> None: ...
-
-    def pass_on(self, sql: str) -> Frame:
-        """Gives a statement that rollview does not know to Spark."""
+class Statements(Protocol):
+    """Statements in SQL."""
 
     def run(self, statement: TableStatement, sql: str) -> Frame | Answer:
-        """Runs a statement that makes or changes a table. The result tells how many rows it changed; nothing, if it
+        """Runs a statement that makes or changes a table. The result says how many rows it changed; nothing, if it
         is about the table and not about rows."""
+
+    def pass_on(self, sql: str) -> Frame:
+        """Gives any other statement to the engine."""
+
+
+class Store(Names, Reading, Writing, Statements, Protocol):
+    """Tables with versions: the four parts in one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
@@ -195,9 +195,13 @@ def aligned(
 
 def differs(schema: StructType, columns: Sequence[str], old: str, new: str) -> str:
     """A condition: whether the row ``new`` differs from the row ``old``; what cannot be compared counts as changed."""
+    return any_differs(schema, {name: (f"{old}.{quote(name)}", f"{new}.{quote(name)}") for name in columns})
+
+
+def any_differs(schema: StructType, pairs: Mapping[str, tuple[str, str]]) -> str:
+    """The same for the old and the new value of each column."""
     tests = []
-    for name in columns:
-        a, b = f"{old}.{quote(name)}", f"{new}.{quote(name)}"
+    for name, (a, b) in pairs.items():
         kind = schema[name].dataType
         if "map<" in kind.simpleString():
             return "true"
@@ -214,14 +218,6 @@ def check_source(source: DataFrame, schema: StructType, table: str) -> None:
     names = [column_named(schema, name, table) for name in source.columns if name != DELETED.label]
     if missing := [name for name in schema.names if name not in names]:
         raise SqlError(f"The rows to merge into {table} lack {', '.join(missing)}")
-
-
-def merge_source(source: DataFrame, schema: StructType, table: str) -> DataFrame:
-    """The rows of a merge with the flag that deletes."""
-    check_source(source, schema, table)
-    if DELETED.label in source.columns:
-        return source
-    return source.selectExpr("*", f"false AS {DELETED.label}")
 
 
 def null_in_key(table: str, column: str, why: str) -> KeyViolated:

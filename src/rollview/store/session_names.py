@@ -15,8 +15,21 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rollview.engine.spark import sql_over, verbatim
 from rollview.parse.names import quote
 from rollview.store.protocol import Identity
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query over the rows of one table, which it calls ``called``, or by the table's own name."""
+
+    text: str
+    called: str = ""
+
+    def over(self, rows: DataFrame) -> DataFrame:
+        template = verbatim(self.text).replace(quote(self.called), "{rows}")
+        return sql_over(rows.sparkSession, template, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -26,7 +39,7 @@ class Shown:
 
     folder: str
     table: str
-    query: str | None = None
+    query: Query | None = None
     identity: Identity | None = None
 
 

@@ -18,6 +18,6 @@ def drop_view(catalog: Catalog, name: str) -> None:
             todo="drop these first: " + "; ".join(f"DROP MATERIALIZED VIEW {quote(r)}" for r in readers),
         )
     helpers = helpers_of(catalog, name) if view is None else view.helpers
-    catalog.store.unpublish_view(name)
+    catalog.store.forget_name(name)
     catalog.store.drop(catalog.state(name))
     drop_helpers(catalog, helpers)

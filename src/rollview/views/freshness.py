@@ -44,7 +44,8 @@ class Freshness:
             elif now.version is None or shown.version is None:
                 continue
             elif now.version > shown.version or (now.version < shown.version and fixed is None):
-                found[table] = now.version - shown.version
+                stored = self._catalog.stored(table)
+                found[table] = self._catalog.store.commits_between(stored, shown.version, now.version)
         return found
 
     def unversioned(self, view: View, vector: Mapping[str, Identity]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Mapping
 
 from rollview.engine.protocol import Frame
+from rollview.plan.reserved import STATE
+from rollview.store.edits import Replace
 from rollview.store.protocol import Commit, Identity, Stamp
 from rollview.strategy.full import FULL
 from rollview.views.catalog import DEFINITION, RUN, Catalog, stamp_metadata
@@ -38,9 +40,9 @@ def write_whole(
         elif old is None:
             commit = catalog.store.create(state, rows, properties=properties, stamp=stamp)
         elif view == old:
-            commit = catalog.store.replace(state, rows, stamp=stamp)
+            commit = catalog.store.commit(state, [Replace(rows)], stamp)
         else:
-            commit = catalog.store.replace(state, rows, key=(), properties=properties, stamp=stamp)
+            commit = catalog.store.commit(state, [Replace(rows, (), properties)], stamp)
     return commit if is_ours(commit, stamp) else None
 
 
@@ -51,4 +53,4 @@ def is_ours(commit: Commit, stamp: Stamp) -> bool:
 
 def publish(catalog: Catalog, view: View) -> None:
     """Makes the view's name readable from Spark SQL, showing the query's columns only."""
-    catalog.store.publish_view(view.name, catalog.state(view.name), view.layout.show)
+    catalog.store.name_query(view.name, catalog.state(view.name), view.layout.show, called=STATE)

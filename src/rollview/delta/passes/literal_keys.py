@@ -20,6 +20,7 @@ from sqlglot import exp
 from rollview.delta.derivation import CHANGE, STEP
 from rollview.limits import DEFAULT, Limits
 from rollview.plan.expressions import Expr, columns_equal_to, conjunction, equal_groups, ref
+from rollview.plan.literals import in_order, is_literal, predicate, written
 from rollview.plan.nodes import (
     FULL,
     INNER,
@@ -151,13 +152,13 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     place = next((i for i, part in enumerate(inputs) if column.name in part.names), None)
     values = None if giver is None else _values(giver, position.name, known)
     there = [value for value in values or () if value is not None]
-    if giver is None or place is None or not there or not all(_literal(value) for value in there):
+    if giver is None or place is None or not there or not all(is_literal(value) for value in there):
         return
-    ordered = _in_order(there, most)
+    ordered = in_order(there, most)
     if ordered is None or not _of_type(inputs[place], column.name, there):
         return
     bound = ordered[0 if isinstance(ranges[0], exp.GTE) else -1]
-    kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=_written(bound))]
+    kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=written(bound))]
     for test in tests:
         if isinstance(test, exp.Is) and test.this == column:
             kept.append(test.copy())
@@ -176,29 +177,6 @@ def _of_type(node: Node, name: str, values: Sequence[object]) -> bool:
     if kind.this == UNKNOWN.this:
         return True
     return all(kind.this in _TYPES.get(type(value), ()) for value in values if value is not None)
-
-
-def _literal(value: object) -> bool:
-    """Whether a value can be written exactly."""
-    return isinstance(value, int | str | datetime.date) and not isinstance(value, bool)
-
-
-def _in_order(values: Collection[object], most: int) -> list[object] | None:
-    """Values from the least to the greatest, and of more than ``most`` just these two; None if they are of several
-    types, which a union has converted."""
-    try:
-        return sorted(values) if len(values) <= most else [min(values), max(values)]  # type: ignore[type-var]
-    except TypeError:
-        return None
-
-
-def _written(value: object) -> Expr:
-    """A value as a literal; a moment as such, whatever the session's time zone is."""
-    if not isinstance(value, datetime.datetime):
-        return exp.convert(value)
-    aware = value.tzinfo is not None
-    text = (value.astimezone(datetime.timezone.utc) if aware else value).isoformat(sep=" ")
-    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build("timestamptz" if aware else "timestampntz"))
 
 
 def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
@@ -252,23 +230,3 @@ def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds, sh
         return False
     width = found[1] - found[0]
     return bool(max(there) - min(there) >= share * width)  # type: ignore[type-var, operator]
-
-
-def predicate(column: str, values: Sequence[object], strict: bool, listed: int) -> Expr | None:
-    """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
-    there = {value for value in values if value is not None}
-    null = not strict and len(there) < len(values)
-    ordered = _in_order(there, listed)
-    if ordered is None or not all(_literal(value) for value in there):
-        return None
-    tests: list[Expr] = []
-    if ordered:
-        if len(there) <= listed:
-            tests.append(exp.In(this=ref(column), expressions=[_written(value) for value in ordered]))
-        else:
-            tests.append(exp.Between(this=ref(column), low=_written(ordered[0]), high=_written(ordered[-1])))
-    if null:
-        tests.append(exp.Is(this=ref(column), expression=exp.null()))
-    if not tests:
-        return exp.false()
-    return tests[0] if len(tests) == 1 else exp.Or(this=exp.Paren(this=tests[0]), expression=tests[1])

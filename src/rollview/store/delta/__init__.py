@@ -2,10 +2,12 @@
 
 | file | what it does |
 |---|---|
-| ``names.py`` | what names mean, and what Spark SQL reads by them |
-| ``reading.py`` | versions, snapshots and changes |
+| ``names.py`` | names of tables in a folder; those of a catalog are in ``spark_sql`` |
+| ``reading.py`` | versions, rows and changes |
 | ``writing.py`` | atomic writes |
-| ``store.py`` | the store: statements |
+| ``statements.py`` | statements in SQL |
+| ``store.py`` | the store, put together from these |
+| ``merge.py`` | edits as one MERGE |
 """
 
 from rollview.store.delta.reading import ChangeFeedOff

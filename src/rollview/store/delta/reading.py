@@ -12,17 +12,20 @@ from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from rollview.engine.protocol import has_no_equality
 from rollview.engine.spark import sql_over, verbatim
 from rollview.engine.spark_errors import damage_in, spark_errors
-from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, VersionGone
+from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, Unsupported, VersionGone
+from rollview.limits import Limits
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
-from rollview.store.delta.names import DeltaNames
+from rollview.store.delta.names import FolderNames
+from rollview.store.embedded.frames import few_changes
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -36,6 +39,8 @@ from rollview.store.protocol import (
     metadata_of,
     no_such_commit,
 )
+from rollview.store.row_counts import rows_in_and_out, rows_written
+from rollview.store.spark_sql.names import SparkNames
 from rollview.store.warehouse import LOG_FOLDER
 
 
@@ -43,15 +48,18 @@ class ChangeFeedOff(UserWarning):
     """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
 
 
-class DeltaReading(DeltaNames):
-    """The part of the store that reads."""
+class DeltaReading:
+    """Keeps the protocol ``Reading``. Of tables in a ``folder``, the log is read here."""
+
+    def __init__(self, spark: SparkSession, names: SparkNames, folder: FolderNames | None, limits: Limits) -> None:
+        self._spark, self._names, self._folder, self._limits = spark, names, folder, limits
 
     def _detail(self, table: str) -> Row | None:
         """What Delta says of a table; None if it is not Delta's: of another format, or a view of Spark's."""
-        name = self._require(table)
+        name = self._names.require(table)
         try:
             with _readable(table):
-                found = self.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+                found = self._spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
         except (SqlError, InternalError):  # in many words: this is not a Delta table
             if self._provider(table) == "delta":
                 raise
@@ -63,15 +71,15 @@ class DeltaReading(DeltaNames):
         if table.startswith("`"):
             return "delta"
         with _readable(table):
-            told = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").collect()
+            told = self._spark.sql(f"DESCRIBE TABLE EXTENDED {self._names.sql_name(table)}").collect()
         return next((row["data_type"].lower() for row in told if row["col_name"] == "Provider"), None)
 
     def versioned(self, table: str) -> bool:
-        return self.root is not None or self._detail(table) is not None
+        return self._folder is not None or self._detail(table) is not None
 
     def damage(self, table: str) -> Damaged | None:
-        if self.root is not None:
-            return self._damage_here(table)
+        if self._folder is not None:
+            return self._folder.damage(table)
         try:
             with _readable(table):
                 detail = self._detail(table)
@@ -92,29 +100,29 @@ class DeltaReading(DeltaNames):
 
     def _check_not_empty(self, table: str, entry: Row) -> None:
         """Raises Damaged if an entry of the log is an empty file, which Delta reads as a commit that did nothing."""
-        if entry["operation"] is not None or self.root is not None:
+        if entry["operation"] is not None or self._folder is not None:
             return
         detail = self._detail(table)
         if detail is not None:
             place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
-            if self.spark.read.format("binaryFile").load(place).isEmpty():  # Spark passes over empty files
+            if self._spark.read.format("binaryFile").load(place).isEmpty():  # Spark passes over empty files
                 raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
-        if self.root is not None:
-            return self._log(table).told_properties()
+        if self._folder is not None:
+            return self._folder.log(table).told_properties()
         return self._told_properties(table)
 
     def _told_properties(self, table: str) -> Iterator[Mapping[str, str]]:
         """The same for a table of the catalog, whose log only Spark may reach."""
-        *space, last = parse_name(self.sql_name(table))
+        *space, last = parse_name(self._names.sql_name(table))
         try:
             with _readable(table):
-                shown = self.spark.sql(f"SHOW TABLE EXTENDED IN {quote_name(tuple(space))} LIKE '{last}'").collect()
+                shown = self._spark.sql(f"SHOW TABLE EXTENDED IN {quote_name(tuple(space))} LIKE '{last}'").collect()
                 place = re.search(r"^Location: (.*)$", shown[0]["information"], re.MULTILINE) if shown else None
                 if place is None:
                     return
-                entries = self.spark.read.option("ignoreCorruptFiles", "true").text(f"{place[1]}/{LOG_FOLDER}/*.json")
+                entries = self._spark.read.option("ignoreCorruptFiles", "true").text(f"{place[1]}/{LOG_FOLDER}/*.json")
                 told = entries.where("startswith(value, '{\"metaData\"')").select("_metadata.file_name", "value")
                 lines = [row["value"] for row in sorted(told.collect(), reverse=True)]
         except (Damaged, SqlError):
@@ -152,21 +160,18 @@ class DeltaReading(DeltaNames):
         return None
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
-        name = self._require(table)
-        if (
-            self.root is not None
-            and version in (None, self._log(table).latest())
-            and (lost := self._damage_here(table))
-        ):
+        name = self._names.require(table)
+        folder = self._folder
+        if folder is not None and version in (None, folder.log(table).latest()) and (lost := folder.damage(table)):
             raise lost
         if version is None:
             with _readable(table):
-                return self.spark.sql(f"SELECT * FROM {name}")
+                return self._spark.sql(f"SELECT * FROM {name}")
         with _readable(table), _gone(table, version):
-            return self.spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
+            return self._spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
-        name = self._require(table)
+        name = self._names.require(table)
         if after >= upto:
             return self._no_changes(table, upto)
         with _readable(table):
@@ -174,7 +179,7 @@ class DeltaReading(DeltaNames):
 
     def _changes(self, table: str, name: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
         if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
-            reader = self.spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
+            reader = self._spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
             try:
                 with _gone(table, after + 1):
                     feed = reader.option("endingVersion", upto).table(name)
@@ -185,8 +190,15 @@ class DeltaReading(DeltaNames):
                     raise
         return self._compare(table, after, upto, columns)
 
-    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> None:
-        return None  # where the files are, Spark knows
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+        if self._folder is None:  # only Spark may reach the files
+            return None
+        self._names.require(table)
+        try:
+            most_bytes = self._limits.changes_here_bytes
+            return few_changes(self._folder.log(table), table, after, upto, columns, most, most_bytes)
+        except Unsupported:  # deletion vectors, or names of columns that are not those of the files
+            return None
 
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
@@ -210,7 +222,7 @@ class DeltaReading(DeltaNames):
     def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
         """The net change between two versions, as rows deleted and inserted at the later one, in the columns that both
         have; of these, in those that are asked for."""
-        switch = f"ALTER TABLE {self.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
+        switch = f"ALTER TABLE {self._names.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
         warnings.warn(
             f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "
             f"Switch it on with {switch}",
@@ -236,13 +248,13 @@ class DeltaReading(DeltaNames):
             f"(SELECT {shown}, 1 AS __rv_n FROM {{new}} UNION ALL SELECT {shown}, -1 FROM {{old}}) GROUP BY {shown}) "
             f"LATERAL VIEW explode(sequence(1, abs(__rv_n))) AS __rv_copy WHERE __rv_n <> 0"
         )
-        return sql_over(self.spark, query, new=new, old=old)
+        return sql_over(self._spark, query, new=new, old=old)
 
     def _history(self, table: str, limit: int | None = None) -> DataFrame:
-        return self.spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))
+        return self._spark.sql(f"DESCRIBE HISTORY {self._names.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
-        self._require(table)
+        self._names.require(table)
         with _readable(table):
             found = self._history(table, 1).collect()
             self._check_not_empty(table, found[0])
@@ -252,28 +264,36 @@ class DeltaReading(DeltaNames):
                 found = [row for row in found if having in metadata_of(row["userMetadata"])]
         if not found:
             raise no_such_commit(table, having)
-        row = found[0]
-        metrics = row["operationMetrics"] or {}
-        names = (
-            ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-            if row["operation"] == "MERGE"
-            else ("numOutputRows",)
-        )
-        rows = sum(int(metrics[name]) for name in names if name in metrics)
-        time = row["timestamp"]
-        return Commit(
-            row["version"], time.astimezone(timezone.utc), metadata_of(row["userMetadata"]), row["operation"], rows
-        )
+        return _commit(found[0])
+
+    def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
+        self._names.require(table)
+        if self._folder is not None:
+            return self._folder.log(table).history(limit, after)
+        with _readable(table):
+            found = self._history(table, limit).collect()
+        return [_commit(row) for row in found if after is None or row["version"] > after]
+
+    def commits_between(self, table: str, after: int, upto: int) -> int:
+        return upto - after
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
         micros = int(time.timestamp() * 1_000_000)
         found: dict[str, int] = {}
-        for table in self.tables() if tables is None else tables:
+        for table in self._names.tables() if tables is None else tables:
             past = self._history(table).where(f"timestamp <= timestamp_micros({micros}L)").selectExpr("max(version)")
             version = past.collect()[0][0]
             if version is not None:
                 found[table] = version
         return found
+
+
+def _commit(row: Row) -> Commit:
+    """A commit as DESCRIBE HISTORY shows it."""
+    metrics, operation = row["operationMetrics"] or {}, row["operation"] or ""
+    time, metadata = row["timestamp"].astimezone(timezone.utc), metadata_of(row["userMetadata"])
+    in_and_out = rows_in_and_out(operation, metrics, row["operationParameters"] or {})
+    return Commit(row["version"], time, metadata, operation, rows_written(operation, metrics), *in_and_out)
 
 
 @contextlib.contextmanager
@@ -299,12 +319,12 @@ def _gone(table: str, version: int) -> Iterator[None]:
             raise SchemaChanged(
                 f"{table} changed its schema after version {version}",
                 why=str(error).split("\n")[0],
-                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
             ) from error
         if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
             raise VersionGone(
                 f"Version {version} of {table} is no longer there",
                 why=str(error).split("\n")[0],
-                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
             ) from error
         raise

@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import NullType, StructType
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
-from rollview.engine.protocol import Kept
-from rollview.engine.spark import SparkEngine, settings, sql_over, verbatim
+from rollview.engine.spark import SparkEngine, settings
 from rollview.engine.spark_errors import spark_errors
-from rollview.errors import NameTaken
+from rollview.errors import Conflict, NameTaken
+from rollview.limits import Limits
 from rollview.parse.names import quote
 from rollview.parse.tree import RAW_STRINGS
-from rollview.plan.reserved import DELETED
-from rollview.store.delta.names import PLAIN, escape
+from rollview.store.delta.merge import Clash, Overtaken, merge_changed, merge_one
+from rollview.store.delta.names import FolderNames
 from rollview.store.delta.reading import DeltaReading
+from rollview.store.edits import Append, DeleteMatching, Edit, Replace, RowEdit, replaced, row_edits
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
-from rollview.store.schema import (
-    aligned,
-    check_columns,
-    check_types,
-    column_named,
-    differs,
-    key_repeated,
-    merge_source,
-    null_in_key,
-    plain_columns,
-    sql_type,
-)
-from rollview.store.session_names import names_of
+from rollview.store.schema import aligned, check_columns, check_types, column_named, plain_columns
+from rollview.store.spark_sql.edit_changes import Chain
+from rollview.store.spark_sql.keys import check_changes, check_key
+from rollview.store.spark_sql.names import SparkNames, escape
+from rollview.store.spark_sql.row_changes import by_value, value_type
 from rollview.store.warehouse import remove_folder, set_aside
 
 _WRITING = threading.RLock()
 
-#: Of a row to be merged: whether it comes to nothing if it matches no row.
-_NOTHING = "__nothing"
 
+class DeltaWriting:
+    """Keeps the protocol ``Writing``."""
 
-class DeltaWriting(DeltaReading):
-    """The part of the store that writes."""
+    def __init__(
+        self,
+        spark: SparkSession,
+        names: SparkNames,
+        folder: FolderNames | None,
+        reading: DeltaReading,
+        limits: Limits,
+    ) -> None:
+        self._spark, self._names, self._folder, self._reading = spark, names, folder, reading
+        self._engine, self._limits = SparkEngine(spark, limits), limits
 
     @contextlib.contextmanager
     def _stamped(self, stamp: Stamp) -> Iterator[None]:
@@ -54,7 +56,7 @@ class DeltaWriting(DeltaReading):
         if stamp.application is not None:
             values["spark.databricks.delta.write.txnAppId"] = stamp.application
             values["spark.databricks.delta.write.txnVersion"] = str(stamp.sequence)
-        with _WRITING, settings(self.spark, values):
+        with _WRITING, settings(self._spark, values):
             yield
 
     def check_types(self, table: str, rows: DataFrame) -> None:
@@ -69,7 +71,7 @@ class DeltaWriting(DeltaReading):
         properties: Mapping[str, str] | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        if self.exists(table):
+        if self._names.exists(table):
             raise NameTaken(
                 f"There is a table named {table} already",
                 todo=f"choose another name, or drop it first: DROP TABLE {quote(table)}",
@@ -78,174 +80,140 @@ class DeltaWriting(DeltaReading):
         check_columns(table, schema)
         check_types(table, schema)
         keys = [column_named(schema, name, table) for name in key]
-        settled = table_settings(keys, properties)
-        with self._stamped(stamp), settings(self.spark, {RAW_STRINGS: "false"}):
+        settled, name = table_settings(keys, properties), self._names.sql_name(table)
+        with self._stamped(stamp), settings(self._spark, {RAW_STRINGS: "false"}):
             if isinstance(rows, StructType):
                 pairs = ", ".join(f"'{k}' = '{escape(v)}'" for k, v in settled.items())
-                self.spark.sql(
-                    f"CREATE TABLE {self.sql_name(table)} ({rows.toDDL()}) USING delta TBLPROPERTIES ({pairs})"
-                )
+                self._spark.sql(f"CREATE TABLE {name} ({rows.toDDL()}) USING delta TBLPROPERTIES ({pairs})")
             else:
                 rows = plain_columns(rows)
-                self._check_key(table, rows, keys, None)
-                writer = rows.writeTo(self.sql_name(table)).using("delta")
-                for name, value in settled.items():
-                    writer = writer.tableProperty(name, value)
+                check_key(table, rows, keys, None)
+                writer = rows.writeTo(name).using("delta")
+                for setting, value in settled.items():
+                    writer = writer.tableProperty(setting, value)
                 writer.create()
-        return self.last_commit(table)
+        return self._reading.last_commit(table)
 
-    def append(self, table: str, rows: DataFrame, *, stamp: Stamp = NO_STAMP) -> Commit:
-        name = self._require(table)
-        fitting = aligned(rows, self.schema(table), table, by_name=True)
-        self._check_key(table, fitting, self.key(table), self.read(table))
+    def commit(self, table: str, edits: Sequence[Edit], stamp: Stamp = NO_STAMP) -> Commit:
+        name = self._names.require(table)
+        if (replacing := replaced(edits)) is not None:
+            return self._replace(table, name, replacing, stamp)
+        rows = row_edits(edits)
+        schema = self._reading.schema(table)
+        if all(isinstance(edit, Append) for edit in rows):
+            return self._append(table, name, schema, [edit.rows for edit in rows], stamp)
+        key = self._reading.key(table)
+        if len(rows) == 1 and (not key or isinstance(rows[0], DeleteMatching)):
+            with contextlib.suppress(Clash):  # of which it is found out below whether it is one
+                with self._stamped(stamp):
+                    merge_one(self._engine, name, rows[0], schema, table)
+                done = self._reading.last_commit(table)
+                if stamp.metadata and done.metadata != json.loads(json.dumps(stamp.metadata)):
+                    return self._append(table, name, schema, [], stamp)  # a MERGE that changes no row is no commit
+                return done
+        return self._edit(table, name, rows, schema, key, stamp)
+
+    def _append(self, table: str, name: str, schema: StructType, frames: Sequence[DataFrame], stamp: Stamp) -> Commit:
+        if not frames and stamp == NO_STAMP:
+            return self._reading.last_commit(table)
+        given = frames or [self._reading.read(table).where("false")]
+        fitting = functools.reduce(
+            lambda one, other: one.unionAll(other), [aligned(rows, schema, table, by_name=True) for rows in given]
+        )
+        if frames:
+            check_key(table, fitting, self._reading.key(table), self._reading.read(table))
         with self._stamped(stamp):
             fitting.writeTo(name).append()
-        return self.last_commit(table)
+        return self._reading.last_commit(table)
 
-    def merge(
-        self,
-        table: str,
-        source: DataFrame,
-        on: Sequence[str],
-        *,
-        combine: Mapping[str, str] | None = None,
-        gone: str | None = None,
-        copies: str | None = None,
-        stamp: Stamp = NO_STAMP,
+    def _edit(
+        self, table: str, name: str, edits: Sequence[RowEdit], schema: StructType, key: Sequence[str], stamp: Stamp
     ) -> Commit:
-        name, schema = self._require(table), self.schema(table)
-        columns = {c: quote(c) for c in schema.names}
-        told = {c: schema[column_named(schema, c, table)] for c in on}  # by a VOID column, a MERGE would meet no row
-        met = [f"t.{quote(f.name)} <=> s.{quote(c)}" for c, f in told.items() if not isinstance(f.dataType, NullType)]
-        match = " AND ".join(met) or "true"
-        same = match if copies is None else f"{match} AND s.{DELETED.label}"
-        values = {c: f"CAST({v} AS {sql_type(schema[c].dataType)})" for c, v in (combine or {}).items()}
-        news = ", ".join(f"t.{q} = {values.get(c, f's.{q}')}" for c, q in columns.items())
-        goes = f"s.{DELETED.label}" + (f" OR ({gone})" if gone else "")
-        changed = "true" if combine else differs(schema, schema.names, "t", "s")
-        clauses = (
-            f"ON {same} WHEN MATCHED AND ({goes}) THEN DELETE "
-            f"WHEN MATCHED AND {changed} THEN UPDATE SET {news} "
-            f"WHEN NOT MATCHED AND NOT s.{_NOTHING} "
-            f"THEN INSERT ({', '.join(columns.values())}) VALUES ({', '.join(f's.{q}' for q in columns.values())})"
-        )
-        engine, kept = SparkEngine(self.spark), list[Kept]()
-        try:
-            if copies is not None:
-                kept.append(engine.keep(source))
-                source = self._with_rest(name, kept[0].frame, on, match, quote(copies))
-            with self._stamped(stamp):
-                sql_over(
-                    self.spark,
-                    f"MERGE INTO {verbatim(name)} AS t USING {{s}} AS s {verbatim(clauses)}",
-                    s=self._with_nothing(merge_source(source, schema, table), schema, goes),
-                )
-        finally:
-            engine.forget(kept)
-        return self.last_commit(table)
-
-    def _with_rest(self, name: str, source: DataFrame, on: Sequence[str], match: str, number: str) -> DataFrame:
-        """The rows of a merge of copies: those that come, those of which all copies go, and what is left of these."""
-        same, left = ", ".join(f"s.{quote(c)}" for c in on), f"sum(t.{number}) + s.{number}"
-        given = verbatim(f"SELECT {same}, s.{number}, s.{number} < 0 AS {DELETED.label}")
-        rest, table = verbatim(f"SELECT {same}, {left}, false"), verbatim(name)
-        going = verbatim(f"{match} AND s.{number} < 0 GROUP BY {same}, s.{number} HAVING {left} > 0")
-        query = f"{given} FROM {{s}} AS s UNION ALL {rest} FROM {{s}} AS s JOIN {table} AS t ON {going}"
-        return sql_over(self.spark, query, s=source)
-
-    def _with_nothing(self, source: DataFrame, schema: StructType, goes: str) -> DataFrame:
-        """The rows of a merge and whether they come to nothing where they match none: a MERGE has no names for that."""
-        nulls = ", ".join(f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema)
-        picked = verbatim(f"s.*, coalesce({goes}, false) AS {_NOTHING}")
-        return sql_over(
-            self.spark, f"SELECT {picked} FROM {{s}} AS s CROSS JOIN (SELECT {verbatim(nulls)}) AS t", s=source
+        """Several edits: their changes are computed from one version, and committed onto it by one MERGE."""
+        for _ in range(self._limits.write_attempts):
+            version = self._reading.version(table)
+            stored = self._reading.read(table, version)
+            chain = self._chain(table, by_value(stored, schema), schema)
+            try:
+                changed = chain.changes(edits)
+                if changed.isEmpty():
+                    return self._append(table, name, schema, [], stamp)
+                if key:
+                    check_changes(table, changed, key, stored)
+                with self._stamped(stamp), contextlib.suppress(Overtaken):
+                    if self._reading.version(table) == version:
+                        merge_changed(name, changed, schema)
+                        return self._reading.last_commit(table)
+            finally:
+                self._engine.forget(chain.kept)
+        raise Conflict(
+            f"{table} was changed by other writers {self._limits.write_attempts} times while this write was prepared",
+            todo="repeat the statement; nothing was written",
         )
 
-    def replace(
-        self,
-        table: str,
-        rows: DataFrame | StructType,
-        *,
-        key: Sequence[str] | None = None,
-        properties: Mapping[str, str] | None = None,
-        stamp: Stamp = NO_STAMP,
-    ) -> Commit:
-        name = self._require(table)
+    def _chain(self, table: str, rows: DataFrame, schema: StructType) -> Chain:
+        file = value_type(schema)
+        return Chain(self._engine, schema, table, lambda edit: (rows, edit.rows, False), file, exact=False)
+
+    def _replace(self, table: str, name: str, edit: Replace, stamp: Stamp) -> Commit:
+        rows = edit.rows
         if isinstance(rows, StructType):
-            rows = self.spark.createDataFrame([], rows)
+            rows = self._spark.createDataFrame([], rows)
         check_columns(table, rows.schema)
         check_types(table, rows.schema)
-        keys = self.key(table) if key is None else tuple(column_named(rows.schema, c, table) for c in key)
+        key = edit.key
+        keys = self._reading.key(table) if key is None else tuple(column_named(rows.schema, c, table) for c in key)
         rows = plain_columns(rows)
-        self._check_key(table, rows, keys, None)
+        check_key(table, rows, keys, None)
         with self._stamped(stamp):
-            if key is None and properties is None:
+            if key is None and edit.properties is None:
                 rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
             else:
-                kept = {k: v for k, v in self.properties(table).items() if k != KEY_PROPERTY}
+                kept = {k: v for k, v in self._reading.properties(table).items() if k != KEY_PROPERTY}
                 writer = rows.writeTo(name).using("delta")
-                for setting, value in (kept | table_settings(keys, properties)).items():
+                for setting, value in (kept | table_settings(keys, edit.properties)).items():
                     writer = writer.tableProperty(setting, value)
                 writer.replace()
-        return self.last_commit(table)
+        return self._reading.last_commit(table)
 
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         pairs = ", ".join(f"'{escape(k)}' = '{escape(v)}'" for k, v in properties.items())
-        with _WRITING, settings(self.spark, {RAW_STRINGS: "false"}):  # what is escaped here is read so
-            self.spark.sql(f"ALTER TABLE {self._require(table)} SET TBLPROPERTIES ({pairs})")
-        return self.last_commit(table)
+        with _WRITING, settings(self._spark, {RAW_STRINGS: "false"}):  # what is escaped here is read so
+            self._spark.sql(f"ALTER TABLE {self._names.require(table)} SET TBLPROPERTIES ({pairs})")
+        return self._reading.last_commit(table)
 
     def recreate(
         self, table: str, rows: DataFrame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
     ) -> Commit:
-        engine = SparkEngine(self.spark)
-        kept = engine.keep(rows)  # what cannot be computed is not put in the place of anything
+        kept = self._engine.keep(rows)  # what cannot be computed is not put in the place of anything
         try:
-            if self.root is None:
+            if self._folder is None:
                 self.drop(table)
                 return self.create(table, kept.frame, properties=properties, stamp=stamp)
-            trash = set_aside(self.root, table)
+            path = self._folder.path(table)
+            trash = set_aside(self._folder.root, table)
             try:
                 commit = self.create(table, kept.frame, properties=properties, stamp=stamp)
             except BaseException:
-                shutil.rmtree(self._path(table), ignore_errors=True)
-                trash.rename(self._path(table))
+                shutil.rmtree(path, ignore_errors=True)
+                trash.rename(path)
                 raise
         finally:
-            engine.forget([kept])
+            self._engine.forget([kept])
         remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
         return commit
 
     def drop(self, table: str) -> None:
-        if not self.exists(table):
-            raise self._not_found(table)
-        if self.root is None:
+        if self._folder is None:
+            name = self._names.sql_name(table) if self._names.exists(table) else self._names.require(table)
             with spark_errors(""):
-                self.spark.sql(f"DROP TABLE {self.sql_name(table)}")
+                self._spark.sql(f"DROP TABLE {name}")
             return
-        trash = set_aside(self.root, table)
-        self._logs.pop(table, None)
-        self._named.pop(table, None)
-        if PLAIN.fullmatch(table):
-            with spark_errors(""):
-                self.spark.sql(f"DROP TABLE IF EXISTS {self._in_space(table)}")
-        else:
-            names_of(self.spark).take(self.spark, table)
+        if not self._names.exists(table):
+            self._names.require(table)
+        trash = set_aside(self._folder.root, table)
+        self._folder.dropped(table)
         remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
-
-    def _check_key(self, table: str, rows: DataFrame, key: Sequence[str], old: DataFrame | None) -> None:
-        """Raises KeyViolated if the rows repeat a key among themselves or of the old rows, or lack it."""
-        if not key:
-            return
-        keys = [quote(c) for c in key]
-        fresh = rows.selectExpr(*keys)
-        for column in key:
-            if not fresh.where(f"{quote(column)} IS NULL").isEmpty():
-                raise null_in_key(table, column, "part of the key")
-        whole = fresh if old is None else fresh.unionAll(old.selectExpr(*keys).join(fresh, list(key), "left_semi"))
-        twice = whole.groupBy(*keys).count().where("count > 1").limit(3).collect()
-        if twice:
-            raise key_repeated(table, key, twice)
 
 
 def table_settings(key: Sequence[str], properties: Mapping[str, str] | None = None) -> dict[str, str]:

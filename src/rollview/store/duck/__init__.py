@@ -1,13 +1,16 @@
 """Tables in DuckDB, for the second engine: every row knows the versions between which it is there.
 
-A table ``t`` is the view ``t`` over ``rv_data.t``, which holds all rows that ever were with the versions at which they
-came and went. So any version can be read, and the changes between two are the rows that came or went between them.
+So any version can be read, and the changes between two are the rows that began or ended between them.
 
 | file | what it does |
 |---|---|
-| ``reading.py`` | names, versions, snapshots and changes |
+| ``names.py`` | names of tables |
+| ``reading.py`` | versions, rows and changes |
 | ``writing.py`` | atomic writes |
-| ``store.py`` | the store: statements |
+| ``statements.py`` | statements in SQL |
+| ``store.py`` | the store, put together from these |
+| ``tables.py`` | the connection and its tables, which all of these share |
+| ``changed_rows.py`` | edits → rows that end and begin |
 """
 
 from rollview.store.duck.store import DuckStore

@@ -2,16 +2,21 @@
 
 | file | what it does |
 |---|---|
-| ``store.py`` | the store: writes and statements |
-| ``tables.py`` | names, versions, snapshots and changes |
+| ``names.py`` | names of tables |
+| ``reading.py`` | versions, rows and changes |
+| ``writing.py`` | atomic writes |
+| ``statements.py`` | statements in SQL |
+| ``store.py`` | the store, put together from these |
+| ``folder.py`` | the folder and the logs that all of these share |
 | ``snapshot.py`` | one version of a table |
 | ``log.py`` | the versions of a table, and atomic commits |
 | ``entries.py`` | the entries of a log, and whether they are intact |
 | ``files.py`` | Parquet files and their statistics |
 | ``checks.py`` | checks before a commit: types, NOT NULL, the key |
-| ``reading.py`` | snapshots and changes as frames |
-| ``lookup.py`` | the stored rows that a small merge can match |
-| ``rewrite.py`` | edits → files added and removed, and the change feed |
+| ``frames.py`` | snapshots and changes as frames |
+| ``edited_rows.py`` | the stored rows that an edit may touch |
+| ``lookup.py`` | the same by the values of a few given rows |
+| ``rewrite.py`` | changed rows → files added and removed, and the change feed |
 | ``temp_views.py`` | the names by which Spark SQL reads the tables |
 """
 

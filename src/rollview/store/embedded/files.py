@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from rollview.engine.spark import settings
+from rollview.engine.work import read_here, wrote_here
 from rollview.store.embedded.snapshot import DataFile
 from rollview.store.warehouse import storage_errors, table_of
 
@@ -68,13 +69,16 @@ def write_rows(rows: pa.Table, root: Path, folder: str = "") -> DataFile:
             row_group_size=_ROWS_TOGETHER,
             write_page_index=True,
         )
-        return describe(path, root)
+        written = describe(path, root)
+    wrote_here(written.size)
+    return written
 
 
 def read_rows(path: str | Path, schema: pa.Schema) -> pa.Table:
     """All rows of one file in some columns, in the table's types."""
     file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
     rows = file.read([name for name in schema.names if name in file.schema_arrow.names])
+    read_here(file.metadata.num_rows)
     return in_types(rows, schema, file.metadata.num_rows)
 
 

@@ -9,6 +9,7 @@ first.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import sys
@@ -29,6 +30,7 @@ from rollview.parse.stored_names import damaged
 from rollview.store.embedded.entries import ACTIONS, ENGINE, Entries, Listing, Mark, entry_name, too_few
 from rollview.store.embedded.snapshot import Action, DataFile, Snapshot, delete_files, now
 from rollview.store.protocol import Commit, Stamp, metadata_of
+from rollview.store.row_counts import RowCounts, rows_in_and_out, rows_written
 from rollview.store.warehouse import LOG_FOLDER, storage_errors, table_of
 
 if sys.platform != "win32":
@@ -197,17 +199,35 @@ class Log:
         ours = info.get("engineInfo") == ENGINE
         try:
             stamp = info["timestamp"] if ours else os.stat(_commit_file(self.root, version)).st_mtime_ns // 1_000_000
-            rows = (info.get("operationMetrics") or {}).get("numOutputRows")
+            operation, metrics = info.get("operation", ""), info.get("operationMetrics") or {}
+            told = {name: str(value) for name, value in metrics.items()}
+            parameters = {name: str(value) for name, value in (info.get("operationParameters") or {}).items()}
             return Commit(
                 version,
                 datetime.fromtimestamp(stamp / 1000, timezone.utc),
                 metadata_of(info.get("userMetadata")),
-                info.get("operation", ""),
-                None if rows is None else int(rows),
+                operation,
+                rows_written(operation, told),
+                *rows_in_and_out(operation, told, parameters),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             name = _commit_file(self.root, version).name
             raise damaged(self.table, f"its log entry {name} cannot be understood: {error!r}") from error
+
+    def commits(self) -> Iterator[Commit]:
+        """The commits that are still in the log, newest first."""
+        newest = self.latest()
+        for version in () if newest is None else range(newest, self.oldest() - 1, -1):
+            yield self.info(version)
+
+    def last(self) -> Commit:
+        """The newest commit."""
+        return next(self.commits())
+
+    def history(self, limit: int | None, after: int | None) -> list[Commit]:
+        """The newest of them, those after a version if one is given."""
+        since = itertools.takewhile(lambda commit: after is None or commit.version > after, self.commits())
+        return list(itertools.islice(since, limit))
 
     def version_at(self, when: datetime) -> int | None:
         """The newest version committed no later than ``when``; None if there was none."""
@@ -260,8 +280,17 @@ class Log:
             finally:
                 self._held.now = False
 
-    def commit(self, version: int, actions: Sequence[Action], operation: str, stamp: Stamp, rows: int) -> Commit:
-        """Writes version ``version`` atomically. Raises Overtaken if another writer did so first."""
+    def commit(
+        self,
+        version: int,
+        actions: Sequence[Action],
+        operation: str,
+        stamp: Stamp,
+        counts: RowCounts,
+        rows: int | None = None,
+    ) -> Commit:
+        """Writes version ``version`` atomically; ``rows`` is how many rows it reports, if not those that it changes.
+        Raises Overtaken if another writer did so first."""
         moment = now()
         if version > 0:
             before = self.info(version - 1).time.timestamp() * 1000
@@ -270,7 +299,7 @@ class Log:
             "timestamp": moment,
             "operation": operation,
             "operationParameters": {},
-            "operationMetrics": {"numOutputRows": str(rows)},
+            "operationMetrics": {"numOutputRows": str(counts.rows if rows is None else rows), **counts.metrics()},
             "engineInfo": ENGINE,
         }
         if version > 0:
@@ -324,7 +353,7 @@ def gone(table: str, version: int, why: str) -> VersionGone:
     return VersionGone(
         f"Version {version} of {table} is no longer there",
         why=why,
-        todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
+        todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
     )
 
 

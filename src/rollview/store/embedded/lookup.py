@@ -1,4 +1,4 @@
-"""The rows of a table that a merge of a few rows may meet, found in this process by the values of its columns.
+"""The rows of a table that an edit of a few rows may touch, found in this process by the values of its columns.
 
 Row groups whose statistics exclude all values are not read; of the others just the columns that are compared, and then
 the rows that were found.
@@ -18,11 +18,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StringType
 
-from rollview.delta.passes.literal_keys import predicate
+from rollview.engine.work import read_here
 from rollview.limits import Limits
-from rollview.store.edits import FILE, POSITION
+from rollview.plan.literals import predicate
 from rollview.store.embedded.files import in_types
 from rollview.store.embedded.snapshot import DataFile, Snapshot
+from rollview.store.spark_sql.row_changes import FILE, POSITION
 
 
 def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], limits: Limits) -> pa.Table | None:
@@ -32,7 +33,9 @@ def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], limits
     if not values or snapshot.partitions or sum(file.rows for file in snapshot.files) > limits.lookup_rows_most:
         return None
     with ThreadPoolExecutor(max_workers=4) as pool:
-        parts = list(pool.map(lambda file: _of_file(snapshot, file, values), snapshot.files))
+        done = list(pool.map(lambda file: _of_file(snapshot, file, values), snapshot.files))
+    read_here(sum(read for _, read in done))
+    parts = [rows for rows, _ in done]
     place = [pa.field(FILE, pa.string()), pa.field(POSITION, pa.int64())]
     found = pa.concat_tables([pa.schema([*snapshot.arrow_schema, *place]).empty_table(), *parts])
     return found if found.num_rows <= limits.rows_here else None
@@ -60,15 +63,17 @@ def _exact(kind: pa.DataType, spark: DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array]) -> pa.Table:
+def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array]) -> tuple[pa.Table, int]:
+    """The wanted rows of a file, and how many of its rows were read for them."""
     path = snapshot.path(file)
     source = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
     compared = pa.schema([snapshot.arrow_schema.field(name) for name in values])
-    begin, tables, places = 0, [], []
+    begin, read, tables, places = 0, 0, [], []
     for group in range(source.num_row_groups):
         size = source.metadata.row_group(group).num_rows
         if _may_hold(source, group, values):
             rows = in_types(source.read_row_group(group, _there(source, compared)), compared, size)
+            read += size
             masks = [pc.is_in(rows[name], value_set=each) for name, each in values.items()]
             here = np.flatnonzero(np.logical_and.reduce([mask.to_numpy() for mask in masks]))
             if len(here):
@@ -78,7 +83,8 @@ def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array])
         begin += size
     found = pa.concat_tables([snapshot.arrow_schema.empty_table(), *tables])
     named = found.append_column(FILE, pa.array([Path(path).as_uri()] * found.num_rows, pa.string()))
-    return named.append_column(POSITION, pa.array(np.concatenate([np.empty(0, np.int64), *places]), pa.int64()))
+    at = pa.array(np.concatenate([np.empty(0, np.int64), *places]), pa.int64())
+    return named.append_column(POSITION, at), read
 
 
 def _there(source: pq.ParquetFile, schema: pa.Schema) -> list[str]:
@@ -101,7 +107,7 @@ def _may_hold(source: pq.ParquetFile, group: int, values: Mapping[str, pa.Array]
 
 
 def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
-    """The rows of a merge that rows of the table are looked for."""
+    """The given rows that must be looked up in the table."""
     return given if copies is None else given.filter(pc.less(given.column(copies), 0))
 
 

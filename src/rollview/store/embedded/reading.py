@@ -1,206 +1,102 @@
-"""Snapshots and changes as frames: Spark reads the very Parquet files that the log names."""
+"""Versions of embedded tables, their rows and their changes."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from urllib.parse import unquote
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
-from rollview.errors import Damaged, SchemaChanged
-from rollview.parse.names import quote
-from rollview.parse.stored_names import damaged
-from rollview.store.edits import FILE, POSITION, located
-from rollview.store.embedded.files import read_rows
-from rollview.store.embedded.log import Log, gone
-from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot
-from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
-from rollview.store.schema import sql_type
-
-#: Files with the commits that they belong to; a file that is restored belongs to several.
-Dated = list[tuple[str, int]]
+from rollview.errors import Damaged
+from rollview.store.embedded.folder import Folder, key_of
+from rollview.store.embedded.frames import changed_rows, check_rows, few_changes, missing_file, snapshot_rows
+from rollview.store.protocol import Commit, Identity, no_such_commit
 
 
-def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
-    """The rows of a version that has been checked."""
-    return _frame(spark, snapshot, snapshot.root, [file.path for file in snapshot.files], snapshot.schema)
+class EmbeddedReading:
+    """Keeps the protocol ``Reading``."""
 
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
 
-def check_rows(snapshot: Snapshot, *, newest: bool) -> None:
-    """Raises Damaged if a file of the newest version is missing. Of older ones, a reader says that they are gone."""
-    snapshot.check_readable()
-    if newest and (lost := missing_file(snapshot)):
-        raise lost
+    def versioned(self, table: str) -> bool:
+        return True
 
-
-def missing_file(snapshot: Snapshot) -> Damaged | None:
-    """The error for the newest version of a table of which a data file is gone or cut off; None if all are there."""
-    for file in snapshot.files:
-        elsewhere = re.match(r"\w+:", file.path)  # an address: the table is a clone, and its files are another's
-        if elsewhere:
-            continue
+    def damage(self, table: str) -> Damaged | None:
         try:
-            size = os.stat(snapshot.path(file)).st_size
-        except OSError:
-            return damaged(snapshot.name, f"its data file {file.path} is missing in {snapshot.root}")
-        if size < file.size:
-            return damaged(
-                snapshot.name,
-                f"its data file {file.path} in {snapshot.root} has {size} bytes and should have {file.size}",
-            )
-    return None
+            return missing_file(self._folder.snapshot(table))
+        except Damaged as error:
+            return error
 
+    def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
+        return self._folder.log(table).told_properties()
 
-def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
-    """The rows of the newest snapshot with their file and position."""
-    check_rows(snapshot, newest=True)
-    rows = snapshot_rows(spark, snapshot)
-    if snapshot.files:
-        return located(rows)
-    return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}")
+    def identity(self, table: str) -> Identity:
+        snapshot = self._folder.snapshot(table)
+        return Identity(snapshot.table_id, snapshot.version)
 
+    def version(self, table: str) -> int:
+        return self._folder.snapshot(table).version
 
-def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
-    """A frame without rows that takes no job to read."""
-    columns = [f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields]
-    return spark.range(0).selectExpr(*columns)
+    def schema(self, table: str, version: int | None = None) -> StructType:
+        return self._folder.snapshot(table, version).schema
 
+    def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
+        return [(f.name, f.dataType.simpleString()) for f in self.schema(table, version).fields]
 
-def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """The rows of Parquet files of a table; their partition columns stand in their paths below ``base``."""
-    if not paths:
-        return empty_frame(spark, schema)
-    full = [str(snapshot.root / path) for path in paths]
-    for path in full:
-        if not os.path.exists(path):
-            raise gone(snapshot.name, snapshot.version, f"its file {Path(path).name} has been vacuumed away")
-    reader = spark.read.schema(schema)
-    if not snapshot.partitions:
-        return reader.parquet(*full)
-    partitioned = reader.option("basePath", str(base)).parquet(*full)
-    return partitioned.select(*[quote(name) for name in schema.names])  # partition columns come last
+    def key(self, table: str) -> tuple[str, ...]:
+        return key_of(self._folder.snapshot(table))
 
+    def properties(self, table: str) -> Mapping[str, str]:
+        return self._folder.snapshot(table).properties
 
-def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: int) -> DataFrame:
-    """The rows that the commits after ``after``, up to ``upto``, changed.
+    def count(self, table: str, version: int | None = None) -> int:
+        return sum(file.rows for file in self._folder.snapshot(table, version).files)
 
-    A commit with a feed is read off the feed; another one inserts the files that it adds and deletes those that it
-    removes, unless it says that it changes no data.
-    """
-    snapshot = log.snapshot(upto)
-    snapshot.check_readable()
-    commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
-    if after >= 0 and any("metaData" in action for actions in commits.values() for action in actions):
-        _check_same_schema(table, log.snapshot(after), snapshot)
-    fed, added, removed = _dated(commits)
-    times = {version: log.info(version).time for version in commits}
-    tagged = StructType([*snapshot.schema.fields, StructField(CHANGE_TYPE, StringType())])
-    feed_root = snapshot.root / CHANGE_FOLDER
-    parts = [
-        _placed(spark, snapshot, feed_root, fed, tagged, quote(CHANGE_TYPE), times),
-        _placed(spark, snapshot, snapshot.root, added, snapshot.schema, f"'{INSERT}'", times),
-        _placed(spark, snapshot, snapshot.root, removed, snapshot.schema, f"'{DELETE}'", times),
-    ]
-    found = [part for part in parts if part is not None]
-    if not found:
-        position = [StructField(COMMIT_VERSION, LongType()), StructField(COMMIT_TIME, TimestampType())]
-        return empty_frame(spark, StructType([*tagged.fields, *position]))
-    whole = found[0]
-    for part in found[1:]:
-        whole = whole.unionAll(part)
-    return whole
+    def size(self, table: str, version: int | None = None) -> int | None:
+        return sum(file.size for file in self._folder.snapshot(table, version).files)
 
+    def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return self._folder.snapshot(table, version).bounds(column)
 
-def few_changes(
-    log: Log, table: str, after: int, upto: int, columns: Sequence[str], most: int, bytes_most: int
-) -> pa.Table | None:
-    """The changed rows in some columns, read in this process; None if there are more than ``most``, or if they have
-    more bytes than ``bytes_most``."""
-    snapshot = log.snapshot(upto)
-    snapshot.check_readable()
-    commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
-    if snapshot.partitions:
-        return None
-    if after >= 0 and any("metaData" in action for actions in commits.values() for action in actions):
-        _check_same_schema(table, log.snapshot(after), snapshot)
-    fields = [snapshot.arrow_schema.field(name) for name in columns]
-    tagged = pa.schema([*fields, pa.field(CHANGE_TYPE, pa.string())])
-    parts = [tagged.empty_table()]
-    found = taken = 0
-    for files, kind in zip(_dated(commits), (None, INSERT, DELETE), strict=True):
-        for name, _ in files:
-            path = snapshot.root / name
-            if not path.exists():
-                raise gone(table, upto, f"its file {path.name} has been vacuumed away")
-            footer = pq.read_metadata(path)
-            found, taken = found + footer.num_rows, taken + _bytes(footer, set(columns))
-            if found > most or taken > bytes_most:
-                return None
-            rows = read_rows(str(path), tagged if kind is None else pa.schema(fields))
-            if kind is not None:
-                rows = rows.append_column(CHANGE_TYPE, pa.array([kind] * rows.num_rows, pa.string()))
-            parts.append(rows)
-    return pa.concat_tables(parts)
+    def read(self, table: str, version: int | None = None) -> DataFrame:
+        newest = version is None or version == self._folder.log(table).latest()
+        snapshot = self._folder.snapshot(table, version)
+        check_rows(snapshot, newest=newest)  # before Spark is started
+        return snapshot_rows(self._folder.spark, snapshot)
 
+    def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> DataFrame:
+        self._folder.snapshot(table, upto)
+        return changed_rows(self._folder.spark, self._folder.log(table), table, after, upto)
 
-def _bytes(footer: pq.FileMetaData, columns: set[str]) -> int:
-    """The size of some columns of a file when it is read."""
-    groups = (footer.row_group(i) for i in range(footer.num_row_groups))
-    parts = (group.column(i) for group in groups for i in range(group.num_columns))
-    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
+    def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
+        bytes_most = self._folder.limits.changes_here_bytes
+        return few_changes(self._folder.log(table), table, after, upto, columns, most, bytes_most)
 
+    def last_commit(self, table: str, having: str | None = None) -> Commit:
+        log = self._folder.log(table)
+        if log.latest() is None:
+            raise self._folder.not_found(table)
+        if having is None:
+            return log.last()
+        found = next((commit for commit in log.commits() if having in commit.metadata), None)
+        if found is None:
+            raise no_such_commit(table, having)
+        return found
 
-def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:
-    """Rows of before a change of schema can be read with the new one only if it just adds columns."""
-    now = {field.name: field.dataType for field in new.schema.fields}
-    for field in old.schema.fields:
-        if now.get(field.name) != field.dataType:
-            raise SchemaChanged(
-                f"{table} changed its schema between versions {old.version} and {new.version}",
-                why=f"column {field.name} {'has another type' if field.name in now else 'is gone'}",
-                todo="a view over it is recomputed by REFRESH MATERIALIZED VIEW … FULL",
-            )
+    def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
+        log = self._folder.log(table)
+        if log.latest() is None:
+            raise self._folder.not_found(table)
+        return log.history(limit, after)
 
+    def commits_between(self, table: str, after: int, upto: int) -> int:
+        return upto - after
 
-def _dated(commits: Mapping[int, Sequence[Action]]) -> tuple[Dated, Dated, Dated]:
-    fed: Dated = []
-    added: Dated = []
-    removed: Dated = []
-    for version, actions in commits.items():
-        feed = [(unquote(action["cdc"]["path"]), version) for action in actions if "cdc" in action]
-        fed += feed
-        for action in actions if not feed else ():
-            for kind, files in (("add", added), ("remove", removed)):
-                if kind in action and action[kind].get("dataChange", True):
-                    files.append((unquote(action[kind]["path"]), version))
-    return fed, added, removed
-
-
-def _placed(
-    spark: SparkSession,
-    snapshot: Snapshot,
-    base: Path,
-    files: Dated,
-    schema: StructType,
-    kind: str,
-    times: Mapping[int, datetime],
-) -> DataFrame | None:
-    """The rows of changed files, once for each commit that a file belongs to."""
-    if not files:
-        return None
-    rows = _frame(spark, snapshot, base, sorted({path for path, _ in files}), schema)
-    by_file = ", ".join(
-        f"('{Path(path).name}', {version}L, timestamp_micros({round(times[version].timestamp() * 1000)}000L))"
-        for path, version in sorted({(path, version) for path, version in files})
-    )
-    commits = spark.sql(f"SELECT * FROM VALUES {by_file} AS c(__rv_name, {COMMIT_VERSION}, {COMMIT_TIME})")
-    names = [quote(name) for name in snapshot.schema.names]
-    placed = rows.selectExpr(*names, f"{kind} AS {CHANGE_TYPE}", "_metadata.file_name AS __rv_name")
-    return placed.join(commits.hint("broadcast"), "__rv_name").drop("__rv_name")
+    def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        names = self._folder.tables() if tables is None else tables
+        found = {name: self._folder.log(name).version_at(time) for name in names}
+        return {name: version for name, version in found.items() if version is not None}

@@ -1,4 +1,4 @@
-"""Edits become files to remove and add, and a change feed.
+"""Changed rows become files to remove and add, and a change feed.
 
 Only the files that hold a changed row are rewritten, and the change feed has just the changed rows.
 """
@@ -16,30 +16,26 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from rollview.errors import AmbiguousMerge
+from rollview.engine.work import read_here, wrote_here
 from rollview.limits import Limits
 from rollview.parse.names import quote
-from rollview.store.edits import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE, located
+from rollview.store.edits import ambiguous
 from rollview.store.embedded.checks import check_key, check_not_null
 from rollview.store.embedded.files import read_rows, write_frame, write_rows
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, DataFile, Snapshot, delete_files
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from rollview.store.row_counts import RowCounts
+from rollview.store.spark_sql.row_changes import AFTER, BEFORE, FILE, KIND, POSITION, UPDATE, located
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What a set of edits does to a table's files. ``updated`` counts rows, not images."""
+    """What changed rows do to a table's files."""
 
     removed: tuple[DataFile, ...]
     added: tuple[DataFile, ...]
     feed: tuple[DataFile, ...]
-    inserted: int
-    updated: int
-    deleted: int
-
-    @property
-    def rows(self) -> int:
-        return self.inserted + self.updated + self.deleted
+    counts: RowCounts
 
     def actions(self) -> list[Action]:
         feed = [
@@ -71,7 +67,7 @@ def rewrite(
         finally:
             delete_files(staged, snapshot.root)
         if rows is None:
-            return Rewrite((), (), (), 0, 0, 0)
+            return Rewrite((), (), (), RowCounts())
     return _rewrite_small(snapshot, rows, table, key)
 
 
@@ -89,7 +85,7 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
     updates, deletes, inserts = (pc.equal(kind, k) for k in (UPDATE, DELETE, INSERT))
     counts = {k: pc.sum(mask).as_py() or 0 for k, mask in ((UPDATE, updates), (DELETE, deletes), (INSERT, inserts))}
     if edits.num_rows == 0:
-        return Rewrite((), (), (), 0, 0, 0)
+        return Rewrite((), (), (), RowCounts())
 
     def one(number: int) -> DataFile | None:
         mine = pc.equal(edits[FILE], number)
@@ -106,6 +102,8 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
             added += [file for file in pool.map(one, range(len(files))) if file is not None]
+        read_here(sum(file.rows for file in files))  # other threads do not count for this one
+        wrote_here(sum(file.size for file in added))
         if counts[INSERT]:
             added.append(write_rows(after.filter(inserts), snapshot.root))
         if counts[UPDATE] or (counts[DELETE] and added):
@@ -120,7 +118,8 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
                     pa.concat_tables([_tagged(t.filter(m), k) for t, m, k in images]), snapshot.root, CHANGE_FOLDER
                 )
             )
-        result = Rewrite(tuple(files), tuple(added), tuple(feed), counts[INSERT], counts[UPDATE], counts[DELETE])
+        whole = RowCounts(counts[INSERT], counts[UPDATE], counts[DELETE])
+        result = Rewrite(tuple(files), tuple(added), tuple(feed), whole)
         _check_rows(snapshot, result, table, key, _changed_keys(before, after, kind, key))
     except BaseException:
         delete_files([*added, *feed], snapshot.root)
@@ -137,7 +136,7 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
     placed = edits.where(f"{FILE} IS NOT NULL")
     several = placed.groupBy(FILE, POSITION).agg({"*": "count", KIND: "max"})
     if not several.where(f"`count(1)` > 1 AND `max({KIND})` <> '{DELETE}'").isEmpty():
-        raise _ambiguous(table)
+        raise ambiguous(table)
     placed = placed.dropDuplicates([FILE, POSITION])
     edits = edits.where(f"{FILE} IS NULL").unionAll(placed)
     counts = {row[0]: row[1] for row in edits.groupBy(KIND).count().collect()}
@@ -158,9 +157,8 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
             for image, gone, updated in ((before, INSERT, UPDATE_BEFORE), (after, DELETE, UPDATE_AFTER))
         ]
         feed += write_frame(images[0].unionAll(images[1]), snapshot.root, CHANGE_FOLDER)
-        result = Rewrite(
-            removed, tuple(added), tuple(feed), counts.get(INSERT, 0), counts.get(UPDATE, 0), counts.get(DELETE, 0)
-        )
+        whole = RowCounts(*(counts.get(kind, 0) for kind in (INSERT, UPDATE, DELETE)))
+        result = Rewrite(removed, tuple(added), tuple(feed), whole)
         _check_rows(snapshot, result, table, key, None)
     except BaseException:
         delete_files([*added, *feed], snapshot.root)
@@ -192,7 +190,7 @@ def _check_unambiguous(table: str, edits: pa.Table) -> None:
     groups = placed.group_by([FILE, POSITION]).aggregate([([], "count_all"), (KIND, "min"), (KIND, "max")])
     clash = pc.and_(pc.greater(groups["count_all"], 1), pc.not_equal(groups[f"{KIND}_max"], DELETE))
     if pc.any(clash).as_py():
-        raise _ambiguous(table)
+        raise ambiguous(table)
 
 
 def _first_of_each(edits: pa.Table) -> pa.Table:
@@ -208,14 +206,6 @@ def _first_of_each(edits: pa.Table) -> pa.Table:
     )
     kept = places.group_by([FILE, POSITION, "new"]).aggregate([("at", "min")])["at_min"]
     return edits if len(kept) == edits.num_rows else edits.take(kept)
-
-
-def _ambiguous(table: str) -> AmbiguousMerge:
-    return AmbiguousMerge(
-        f"More than one source row would change the same row of {table}",
-        why="the result would depend on the order in which they are applied",
-        todo="make the source unique on the columns of the ON condition",
-    )
 
 
 def _images(edits: pa.Table, name: str, schema: pa.Schema) -> pa.Table:

@@ -184,11 +184,16 @@ class Snapshot:
         ]
 
     def _feature(self, feature: str, verb: str = "read") -> Unsupported:
-        return Unsupported(
-            f"The embedded store cannot {verb} {self.name}",
-            why=f"the table uses {feature}",
-            todo="open the warehouse with rollview.connect(folder, store='delta')",
-        )
+        return not_handled(self.name, feature, verb)
+
+
+def not_handled(table: str, feature: str, verb: str = "read") -> Unsupported:
+    """The error for a table that uses what only Spark's Delta handles."""
+    return Unsupported(
+        f"The embedded store cannot {verb} {table}",
+        why=f"the table uses {feature}",
+        todo="open the warehouse with rollview.connect(folder, store='delta')",
+    )
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -7,29 +7,22 @@ from collections.abc import Callable, Collection, Iterator
 
 from pyspark.sql import DataFrame
 
-from rollview.engine.sources import SparkSource
-from rollview.engine.spark import over_state
 from rollview.errors import RollviewError
 from rollview.parse.names import Name
+from rollview.store.embedded.folder import Folder
 from rollview.store.protocol import Identity
-from rollview.store.session_names import SessionNames, Shown, names_of
+from rollview.store.session_names import Query, SessionNames, Shown, names_of
 
 
-class Published:
+class TempViews:
     """The names that one store gives."""
 
-    def __init__(
-        self,
-        source: SparkSource,
-        folder: str,
-        identity: Callable[[str], Identity],
-        read: Callable[[str], DataFrame],
-    ) -> None:
-        self.source = source
-        self.folder = folder
+    def __init__(self, folder: Folder, identity: Callable[[str], Identity], read: Callable[[str], DataFrame]) -> None:
+        self._tables = folder
+        self.source, self.folder = folder.source, str(folder.root)
         self._identity = identity
         self._read = read
-        self._given: dict[str, tuple[str, str | None]] = {}
+        self._given: dict[str, tuple[str, Query | None]] = {}
 
     @property
     def _names(self) -> SessionNames:
@@ -37,7 +30,7 @@ class Published:
         spark = self.source.made
         return SessionNames() if spark is None else names_of(spark)
 
-    def given(self) -> dict[str, tuple[str, str | None]]:
+    def given(self) -> dict[str, tuple[str, Query | None]]:
         """The names that this folder's stores have given, each with its table and the query over it."""
         shown = self._names.shown.items()
         return {name: (each.table, each.query) for name, each in shown if each.folder == self.folder} | self._given
@@ -46,7 +39,7 @@ class Published:
         """The newest rows of those names that this folder has given."""
         known = {name: shown for name in names if len(name) == 1 and (shown := self._given.get(name[0].lower()))}
         rows = {name: (self._read(table), query) for name, (table, query) in known.items()}
-        return {name: frame if query is None else over_state(frame, query) for name, (frame, query) in rows.items()}
+        return {name: frame if query is None else query.over(frame) for name, (frame, query) in rows.items()}
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[None]:
@@ -55,7 +48,23 @@ class Published:
             self._names.enter(self.source.made, self.folder)
             yield
 
-    def show(self, name: str, table: str, query: str | None = None) -> None:
+    def sync(self, words: set[str]) -> dict[str, RollviewError]:
+        """Lets names show the newest versions: those tables that are asked for, and all that was given a name before.
+        Returns what cannot be read."""
+        for name, (table, _) in self.given().items():
+            if not self._tables.log(table).exists():
+                self.forget(name)
+        wanted: dict[str, tuple[str, Query | None]] = {w: (w, None) for w in words if self._tables.log(w).exists()}
+        wanted |= self.given()
+        problems: dict[str, RollviewError] = {}
+        for name, (table, query) in wanted.items():
+            try:
+                self.show(name, table, query)
+            except RollviewError as error:
+                problems[name] = error
+        return problems
+
+    def show(self, name: str, table: str, query: Query | None = None) -> None:
         """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
         self._given[name] = table, query
         with self._names.turn(self.folder):
@@ -63,7 +72,7 @@ class Published:
                 wanted = Shown(self.folder, table, query, self._identity(table))
                 if self._names.shown.get(name) != wanted:
                     rows = self._read(table)  # with this there is a session
-                    rows = rows if query is None else over_state(rows, query)
+                    rows = rows if query is None else query.over(rows)
                     self._names.give(rows, name, wanted)
             except RollviewError:  # better no rows than old ones
                 self._names.take(self.source.made, name)

@@ -1,0 +1,49 @@
+"""A store that is put together from the four parts of the protocol."""
+
+from __future__ import annotations
+
+from rollview.store.protocol import Names, Reading, Statements, Writing
+
+
+class ComposedStore:
+    """Keeps the protocol ``Store`` by what its parts do."""
+
+    def __init__(self, names: Names, reading: Reading, writing: Writing, statements: Statements) -> None:
+        self.has_catalog = names.has_catalog
+        self.canonical = names.canonical
+        self.sql_name = names.sql_name
+        self.companion = names.companion
+        self.owner = names.owner
+        self.tables = names.tables
+        self.exists = names.exists
+        self.asked = names.asked
+        self.sync = names.sync
+        self.name_query = names.name_query
+        self.forget_name = names.forget_name
+        self.versioned = reading.versioned
+        self.damage = reading.damage
+        self.past_properties = reading.past_properties
+        self.identity = reading.identity
+        self.version = reading.version
+        self.schema = reading.schema
+        self.columns = reading.columns
+        self.key = reading.key
+        self.properties = reading.properties
+        self.count = reading.count
+        self.size = reading.size
+        self.bounds = reading.bounds
+        self.read = reading.read
+        self.changes = reading.changes
+        self.few_changes = reading.few_changes
+        self.last_commit = reading.last_commit
+        self.history = reading.history
+        self.commits_between = reading.commits_between
+        self.versions_at = reading.versions_at
+        self.check_types = writing.check_types
+        self.create = writing.create
+        self.commit = writing.commit
+        self.recreate = writing.recreate
+        self.set_properties = writing.set_properties
+        self.drop = writing.drop
+        self.run = statements.run
+        self.pass_on = statements.pass_on

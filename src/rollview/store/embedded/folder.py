@@ -1,0 +1,61 @@
+"""What the parts of the embedded store share: the folder, the logs of its tables, and the session that moves rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from rollview.engine.sources import SparkSource, source_of
+from rollview.errors import TableNotFound
+from rollview.limits import Limits
+from rollview.parse.stored_names import damaged
+from rollview.store.embedded.log import Log
+from rollview.store.embedded.snapshot import Snapshot
+from rollview.store.protocol import KEY_PROPERTY, no_such_table
+from rollview.store.warehouse import LOG_FOLDER, folder_of, open_warehouse, table_of
+
+
+class Folder:
+    """A folder of tables, and the logs that have been read of them."""
+
+    def __init__(self, spark: SparkSession | SparkSource, folder: str | Path, limits: Limits) -> None:
+        self.source, self.limits = source_of(spark), limits
+        self.root = open_warehouse(folder)
+        self._logs: dict[str, Log] = {}
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session that reads and writes rows; what the log says is known without it."""
+        return self.source.spark
+
+    def tables(self) -> list[str]:
+        found = (table_of(entry.parent.name) for entry in self.root.glob(f"*/{LOG_FOLDER}"))
+        return sorted(table for table in found if table is not None and self.log(table).exists())
+
+    def log(self, table: str) -> Log:
+        if table not in self._logs:
+            self._logs[table] = Log(self.root / folder_of(table))
+        return self._logs[table]
+
+    def forget(self, table: str) -> None:
+        """The table's log is another one from now on."""
+        self._logs.pop(table, None)
+
+    def snapshot(self, table: str, version: int | None = None) -> Snapshot:
+        """A version of a table, the newest if none is given. Raises TableNotFound."""
+        try:
+            return self.log(table).snapshot(version)
+        except FileNotFoundError:
+            raise self.not_found(table) from None
+
+    def not_found(self, table: str) -> TableNotFound:
+        return no_such_table(table, self.tables())
+
+
+def key_of(snapshot: Snapshot) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
+    except (ValueError, TypeError) as error:
+        raise damaged(snapshot.name, f"its property {KEY_PROPERTY} cannot be read: {error}") from error

@@ -1,0 +1,11 @@
+"""What stores that compute by Spark share, whatever the format of their tables.
+
+| file | what it does |
+|---|---|
+| ``names.py`` | names of a session's catalog |
+| ``statements.py`` | statements that Spark runs |
+| ``keys.py`` | checks of a declared key |
+| ``row_changes.py`` | changed rows as a frame: where they are, before and after |
+| ``edit_changes.py`` | edits → changed rows |
+| ``table_statements.py`` | INSERT, UPDATE, DELETE and MERGE → changed rows |
+"""
