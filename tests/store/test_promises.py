@@ -8,7 +8,8 @@ import pytest
 
 from compare import bag, rows
 from rollview import Rollview, connect
-from rollview.store.conformance import Bench, Promises, follow
+from rollview.limits import Limits
+from rollview.store.conformance import Bench, EditPromises, Promises, follow
 
 
 class TestEmbedded(Promises):
@@ -17,6 +18,16 @@ class TestEmbedded(Promises):
     @pytest.fixture
     def bench(self, opened: Callable[..., Rollview]) -> Bench:
         return _bench(opened("embedded"))
+
+
+class TestEmbeddedLookup(EditPromises):
+    """The same if stored rows are looked up by their values, and changed rows do not stay in this process."""
+
+    seeds = range(2)
+
+    @pytest.fixture
+    def bench(self, opened: Callable[..., Rollview]) -> Bench:
+        return _bench(opened("embedded", limits=Limits(lookup_rows=0, rows_here=2)))
 
 
 class TestEmbeddedOnConnect(Promises):
