@@ -8,6 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from rollview import Rollview
+from rollview.delta.derivation import NEW, at
+from rollview.engine.protocol import relation_name
+from rollview.plan.nodes import Scan
+from rollview.views.define import compiled_view
+from rollview.views.relation import rows_of
 
 
 def bag(frame: DataFrame) -> Counter[Any]:
@@ -29,10 +34,23 @@ def bag_of(rv: Rollview, view: str) -> Counter[Any]:
 def stored(rv: Rollview, view: str) -> list[tuple[Any, ...]]:
     """What a view on DuckDB has stored; of a bag, equal rows are one with all their copies. Of a LIMIT, what it shows:
     how many rows are stored beyond these is a matter of history."""
+    return _copied(rv, view, rv.store.read(rv.catalog.state(view)))
+
+
+def computed(rv: Rollview, view: str) -> list[tuple[Any, ...]]:
+    """What a view would have stored if it were made now."""
+    state = compiled_view(rv.catalog, rv.catalog.get(view)).state
+    assert state is not None
+    plan = at(state.plan, NEW, ())
+    frames = {relation_name(s): rows_of(rv.catalog, s.table) for s in plan.walk() if isinstance(s, Scan)}
+    return _copied(rv, view, rv.engine.select(plan, frames))
+
+
+def _copied(rv: Rollview, view: str, frame: Any) -> list[tuple[Any, ...]]:
     layout = rv.catalog.get(view).layout
     if layout.feed is None and layout.kind != "groups":
         return rows(rv.table(view))
-    found = rv.engine.output(rv.store.read(rv.catalog.state(view))).fetchall()
+    found = rv.engine.output(frame).fetchall()
     return found if layout.kind != "bag" else [tuple(row) for *row, copies in found for _ in range(copies)]
 
 
