@@ -15,7 +15,7 @@ from cases import Case, bless, cases, difference, written
 from compare import bag_of, computed, stored
 from deltas import COMPLETE, PLAIN, Derivation, Versions
 from rollview import Rollview, connect
-from rollview.engine.duck import translated
+from rollview.engine.duck import DuckEngine, translated
 from rollview.frontend.query import compile_view
 from rollview.limits import DEFAULT, Limits
 
@@ -69,6 +69,7 @@ def test_the_delta_is_what_recomputing_would_change(
 def session(start: tuple[str, ...], view: str, limits: Limits) -> Rollview:
     """The tables and the view before any change; every case leaves them so."""
     rv = connect("duckdb:", limits=limits)
+    assert isinstance(rv.engine, DuckEngine)
     rv.engine.connection.execute("SET threads = 1")
     for text in start:
         rv.sql(text)

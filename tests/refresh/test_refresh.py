@@ -7,16 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import shop
 from rollview import Rollview, connect
 from rollview.delta.derivation import NEW
-from rollview.engine.duck import DuckEngine
+from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.engine.spark import settings
 from rollview.errors import TooLargeToSend
 from rollview.plan.nodes import Join, Node, Scan
 from rollview.refresh import execute
+from rollview.store.duck import DuckStore
 from rollview.strategy import script
 from rounds import VIEWS, followed, judged
 from seeds import sample
@@ -188,32 +190,37 @@ def test_what_is_done_at_refresh_time_changes_no_result(name: str, monkeypatch: 
         assert "full" not in outcome.strategies, view_name
 
 
-def test_results_that_are_too_large_to_be_sent_are_joined_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few changed rows can have more partners than an engine can send around: the refresh then goes without."""
-    sent: list[bool] = []
+class SendsNothing(DuckEngine):
+    """An engine for which every result is too large to be sent around."""
 
-    def selected(engine: DuckEngine, plan: Node, *rest: Any, **more: Any) -> Any:
+    def __init__(self) -> None:
+        super().__init__(duckdb.connect())
+        self.sent: list[bool] = []
+
+    def select(self, plan: Node, *rest: Any, **more: Any) -> DuckFrame:
         results = [node for node in plan.walk() if isinstance(node, Join) and node.small == "left"]
-        sent.append(
+        self.sent.append(
             any(isinstance(scan, Scan) and scan.version == NEW for node in results for scan in node.left.walk())
         )
-        if sent[-1]:
+        if self.sent[-1]:
             raise TooLargeToSend("Too large", why="it is")
-        return select(engine, plan, *rest, **more)
+        return super().select(plan, *rest, **more)
 
-    rv = connect("duckdb:")
+
+def test_results_that_are_too_large_to_be_sent_are_joined_where_they_are() -> None:
+    """A few changed rows can have more partners than an engine can send around: the refresh then goes without."""
+    engine = SendsNothing()
+    rv = Rollview(engine, DuckStore(engine))
     rv.sql(
         "CREATE TABLE a (i INT, x INT, PRIMARY KEY (i)); CREATE TABLE b (i INT, j INT); CREATE TABLE c (j INT, y INT)"
     )
     rv.sql("INSERT INTO a VALUES (1, 1); INSERT INTO b VALUES (1, 2), (1, 3); INSERT INTO c VALUES (2, 5), (3, 7)")
     rv.create("v", "SELECT x, y FROM a JOIN b USING (i) JOIN c USING (j)")
     rv.sql("UPDATE a SET x = 2")
-    select = DuckEngine.select
-    monkeypatch.setattr(DuckEngine, "select", selected)
+    engine.sent.clear()
     assert rv.refresh("v").strategy == "row_delta"
-    assert any(sent)
-    assert not sent[-1]
-    monkeypatch.undo()
+    assert any(engine.sent)
+    assert not engine.sent[-1]
     assert rv.verify("v").ok
 
 

@@ -18,7 +18,7 @@ from rollview.limits import Limits
 from rollview.plan.nodes import Node, show_plan
 from rollview.refresh import refresh
 from rollview.state.helpers import helped, helper_id
-from rollview.views import create, define
+from rollview.store.protocol import Commit
 from rounds import VIEWS, followed, judged
 
 #: Lines of the parts of a brand that are below the mean of their part; and parts with what there is of them.
@@ -159,22 +159,28 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 
 
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, write = session, define.write_whole
+    rv, write = session, session.store.create
+    state = rv.catalog.state("v")
 
-    def interrupted(*arguments: object, over: bool = False) -> None:
-        raise KeyboardInterrupt
+    def interrupted(table: str, *arguments: Any, **named: Any) -> Commit:
+        if table == state:
+            raise KeyboardInterrupt
+        return write(table, *arguments, **named)
 
-    def written_and_interrupted(*arguments: Any, over: bool = False) -> None:
-        write(*arguments, over=over)
-        raise KeyboardInterrupt
+    def written_and_interrupted(table: str, *arguments: Any, **named: Any) -> Commit:
+        done = write(table, *arguments, **named)
+        if table == state:
+            raise KeyboardInterrupt
+        return done
 
-    monkeypatch.setattr(create, "write_whole", interrupted)
+    monkeypatch.setattr(rv.store, "create", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
     assert rv.store.tables() == ["line", "part"]
-    monkeypatch.setattr(create, "write_whole", written_and_interrupted)
+    monkeypatch.setattr(rv.store, "create", written_and_interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
+    monkeypatch.undo()
     rv.sql(CHANGES[0])
     assert rv.refresh("v").strategy == "row_delta"
     assert rv.verify("v").ok
@@ -371,13 +377,13 @@ def test_appending_in_order_reads_nothing_of_what_was_there(
     for i, (functions, _) in enumerate(BACKWARD):
         calls = functions.replace("OVER w", f"OVER ({over})").replace("OVER (w", f"OVER ({over}")
         rv.create(f"v{i}", f"SELECT id, part, {calls} FROM line")
-    select = type(rv.engine).select
+    select = rv.engine.select
 
-    def noted(self: Any, plan: Node, frames: Any, *more: Any) -> Any:
+    def noted(plan: Node, frames: Any, *more: Any) -> Any:
         found.append(show_plan(plan))
-        return select(self, plan, frames, *more)
+        return select(plan, frames, *more)
 
-    monkeypatch.setattr(type(rv.engine), "select", noted)
+    monkeypatch.setattr(rv.engine, "select", noted)
     rv.sql("INSERT INTO line VALUES (50, 1, 3), (51, 2, 9), (52, 1, NULL)")
     for result in rv.refresh_all():
         assert rv.verify(result.view).ok, result

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql.functions import lit
@@ -390,21 +391,21 @@ def test_a_refresh_that_lost_a_race_is_done_again(
     rv.create("v", "SELECT count(*) AS n FROM t")
     other = opened()
     rv.sql("INSERT INTO t VALUES (5, 'e', 5)")
-    merge, replace, once = type(rv.store).merge, type(rv.store).replace, [True]
+    merge, replace, once = rv.store.merge, rv.store.replace, [True]
 
-    def overtaken(self: object, *arguments: object, **options: object) -> object:
+    def overtaken(*arguments: Any, **options: Any) -> object:
         if once and once.pop():
             other.refresh("v")
             other.sql("INSERT INTO t SELECT max(id) + 1, 'f', 6 FROM t")
-        return merge(self, *arguments, **options)  # type: ignore[arg-type]
+        return merge(*arguments, **options)
 
-    def replaced(self: object, *arguments: object, **options: object) -> object:
+    def replaced(*arguments: Any, **options: Any) -> object:
         if once and once.pop():
             other.refresh("v")
-        return replace(self, *arguments, **options)  # type: ignore[arg-type]
+        return replace(*arguments, **options)
 
-    monkeypatch.setattr(type(rv.store), "merge", overtaken)
-    monkeypatch.setattr(type(rv.store), "replace", replaced)
+    monkeypatch.setattr(rv.store, "merge", overtaken)
+    monkeypatch.setattr(rv.store, "replace", replaced)
     result = rv.refresh("v")
     assert result.to_vector == rv.views()[0].vector == {"t": 3}
     assert rows(rv.table("v")) == [(6,)]
