@@ -265,11 +265,6 @@ MUTANTS = [
             "exp.EQ(this=ref(column.name), expression=ref(name)) for column, name in pairs",
         ),
         ("a deleted least value stays", "(grows and RECOMPUTE not in ways)", "(RECOMPUTE not in ways)"),
-        (
-            "the old row of a key is stored",
-            "exp.Ordered(this=ref(WEIGHT.name), desc=True)",
-            "exp.Ordered(this=ref(WEIGHT.name), desc=False)",
-        ),
         ("a left join only grows", "simple = not deriving.touches(node.right)", "simple = True"),
     ),
     *_of(
@@ -289,6 +284,15 @@ MUTANTS = [
             "one side of a union touches nothing",
             "found += [_only(each, mapped, names) for each in touched(side, mapped, deriving)]",
             "found = [_only(each, mapped, names) for each in touched(side, mapped, deriving)]",
+        ),
+    ),
+    *_of(
+        "linear",
+        "strategy/script.py",
+        (
+            "the old row of a key is stored",
+            "exp.Ordered(this=ref(WEIGHT.name), desc=True)",
+            "exp.Ordered(this=ref(WEIGHT.name), desc=False)",
         ),
     ),
 ]
