@@ -16,10 +16,14 @@ from typer.testing import CliRunner
 import rollview
 from operator_pages import script_of
 from rollview import limits
+from rollview.bench import SUITES
 from rollview.cli.main import app
+from rollview.strategy.choose import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
@@ -75,6 +79,20 @@ def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
         for file in files:
             for used in re.findall(r"^\s*from rollview\.(\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE):
                 assert rooms.index(used) <= number, f"{file} imports from {used}"
+
+
+def test_every_file_named_for_contributors_exists() -> None:
+    named = re.findall(r"`([\w./]+/[\w./]*|[\w.]+\.md)`|\]\(([^)#]+)[^)]*\)", CONTRIBUTING)
+    paths = {code or link for code, link in named}
+    assert len(paths) > 40
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_the_readme_lists_every_strategy_and_the_benchmarks_every_suite() -> None:
+    section = README.split("## What a refresh does")[1].split("The *policy*")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {each.name for each in STRATEGIES}
+    assert set(re.findall(r"^\| `([\w-]+)` \|", BENCHMARKS, flags=re.MULTILINE)) == set(SUITES)
 
 
 def test_no_module_needs_itself() -> None:
