@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import re
 import shlex
@@ -18,6 +19,7 @@ from operator_pages import script_of
 from rollview import limits
 from rollview.bench import SUITES
 from rollview.cli.main import app
+from rollview.parse.tokens import split_script
 from rollview.strategy.choose import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
@@ -89,10 +91,25 @@ def test_every_file_named_for_contributors_exists() -> None:
 
 
 def test_the_readme_lists_every_strategy_and_the_benchmarks_every_suite() -> None:
-    section = README.split("## What a refresh does")[1].split("The *policy*")[0]
+    section = README.split("| strategy | what the refresh did |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {each.name for each in STRATEGIES}
     assert set(re.findall(r"^\| `([\w-]+)` \|", BENCHMARKS, flags=re.MULTILINE)) == set(SUITES)
+
+
+def test_the_readme_lists_every_field_of_a_result() -> None:
+    section = README.split("also says what it cost:")[1].split("\n\n")[1]
+    listed = {name for row in section.splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+    fields = {field.name for field in dataclasses.fields(rollview.RefreshResult)}
+    assert listed == fields - {"view", "part"} | {"explanation"}
+
+
+def test_the_example_of_an_explanation_is_true() -> None:
+    section = CLI.split("## Explain")[1].split("\n## ")[0]
+    rv = rollview.connect("duckdb:")
+    for statement in split_script(blocks(section, "sql")[0]):
+        rv.sql(statement)
+    assert blocks(section, "text")[0].strip() == rv.explain("sold")
 
 
 def test_no_module_needs_itself() -> None:
