@@ -115,7 +115,7 @@ def test_a_limit_shows_no_more_than_it_says_and_keeps_no_more_than_it_needs() ->
         assert len(rows(rv.table("v"))) == 3
         assert rows(rv.table("reader")) == [(3,)]
         assert rv.store.count(rv.catalog.state("v")) == 103
-        assert sum(copies for _, copies in rv.engine.fetch(rv.store.read(rv.catalog.state("bag")))) == 103
+        assert sum(copies for _, copies in rows(rv.engine.output(rv.store.read(rv.catalog.state("bag"))))) == 103
     rv.sql("DELETE FROM sale WHERE id < -1950")
     rv.refresh_all()
     assert sorted(rows(rv.table("v"))) == [(-1950,), (-1949,), (-1948,)]
