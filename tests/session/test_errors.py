@@ -68,7 +68,7 @@ Why: it is part of the key""",
     "INSERT INTO people VALUES (5, 'x', 'old')": """\
 A STRING cannot be stored in column age of people
 Why: the column's type is INT, and values are not converted where something could be lost silently
-What to do: write CAST(… AS INT) if that is what you mean""",
+What to do: write CAST(… AS INT) to convert it""",
     "INSERT INTO adults VALUES (1)": """\
 adults is a materialized view and cannot be inserted into
    1 | INSERT INTO adults VALUES (1)
