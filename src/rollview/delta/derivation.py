@@ -109,7 +109,7 @@ class Derivation:
         self.whole: list[Node] = []
         self.readers: Counter[Node] = Counter()
         self.kept: set[Node] = set()
-        self.touched: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
+        self.affected: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
         self._versions: dict[tuple[Node, str], Node] = {}
@@ -159,7 +159,7 @@ class Derivation:
                 if found is not None:
                     check_delta(found, plan)
                 if found is not None and self.readers[plan] > 1:
-                    found = self.at_hand(found)
+                    found = self.materialized(found)
             self._deltas[plan] = found
         return self._deltas[plan]
 
@@ -188,13 +188,13 @@ class Derivation:
         alike.append(self.steps[-1])
         return _step_scan(self.steps[-1])
 
-    def settle(self, *plans: Node) -> None:
+    def materialize(self, *plans: Node) -> None:
         """Computes the deltas of these plans once, for all that read them."""
         for plan in plans:
             delta = self.delta(plan)
-            self._deltas[plan] = None if delta is None else self.at_hand(delta)
+            self._deltas[plan] = None if delta is None else self.materialized(delta)
 
-    def at_hand(self, delta: Node) -> Node:
+    def materialized(self, delta: Node) -> Node:
         """A delta that several terms read, or that others are restricted by, computed once."""
         return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read", delta=True)
 
@@ -211,7 +211,7 @@ class Derivation:
         self._numbers += number
         return [f"k{self._numbers - number + 1 + i}" for i in range(number)]
 
-    def there(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
+    def keys_in(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
         """Restricts the columns ``on`` to the values of ``names`` in some rows. Without columns, all is left if there
         are rows, and nothing else."""
         one: list[Expr] = [exp.Literal.number(1)]

@@ -47,7 +47,7 @@ def carrying(plan: Node) -> Node:
             return node.with_inputs(_apart(node, [carried(node.left), node.right]))
         if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
             over = node.with_inputs(_apart(node, [carried(child) for child in node.inputs]))
-            return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over
+            return _with_left_tag(over) if isinstance(over, Join) and over.kind == FULL else over
         if isinstance(node, Project):
             below = carried(node.input)
             passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
@@ -78,7 +78,7 @@ def _apart(node: Node, inputs: list[Node]) -> list[Node]:
     return found
 
 
-def _with_sides_told(join: Join) -> Node:
+def _with_left_tag(join: Join) -> Node:
     """A FULL JOIN of which each row says whether its left side is there, if nothing else does: a key that can be NULL
     does not tell a left row with a NULL key from the lack of a left row."""
     left = facts_of(join.left)

@@ -76,7 +76,7 @@ def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> D
     return Deciding(below, tuple(columns), facts.key is not None)
 
 
-def said(value: Expr, below: Node) -> str:
+def as_written(value: Expr, below: Node) -> str:
     """An expression over an input's columns as its user wrote it, or nearly."""
     return show(rename(value, {column.name: column.label for column in below.columns}))
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.keys.choices import Choice, Deciding, deciding, said
+from rollview.keys.choices import Choice, Deciding, as_written, deciding
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, conjunction, names_in, ref
 from rollview.plan.nodes import FROM_START, Aggregate, Combined, Distinct, Frame, Node
@@ -66,7 +66,7 @@ def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tup
     arguments = [part for part in called.iter_expressions() if not isinstance(part, exp.Literal)]
     if arguments and names_in(arguments[0]) <= known:
         return None  # one value in every row of the group
-    what = said(value, below)
+    what = as_written(value, below)
     of_values = by_value(value)
     if of_values is not None:
         return of_values[0], replace(row, input=below), Choice(what, of_values[1])

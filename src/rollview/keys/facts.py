@@ -116,14 +116,14 @@ def _values(node: Values) -> Facts:
 
 
 def _filter(node: Filter) -> Facts:
-    return _told(facts_of(node.input), node.condition, _types(node))
+    return _with_condition(facts_of(node.input), node.condition, _types(node))
 
 
 def _types(*nodes: Node) -> dict[str, exp.DataType]:
     return {column.name: column.type for node in nodes for column in node.columns}
 
 
-def _told(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType]) -> Facts:
+def _with_condition(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType]) -> Facts:
     """With what a condition that is true of every row tells: constants, equal columns, columns that are not NULL."""
     more: set[tuple[Names, str]] = set()
     not_null: set[str] = set()
@@ -203,7 +203,7 @@ def _join(node: Join) -> Facts:
     left, right = facts_of(node.left), facts_of(node.right)
     types = _types(node.left, node.right)
     if node.kind == SEMI:
-        return _told(left, node.condition, _types(node.left)).only(node.names)
+        return _with_condition(left, node.condition, _types(node.left)).only(node.names)
     if node.kind == ANTI:
         return left
     if node.kind == MARK:
@@ -213,7 +213,7 @@ def _join(node: Join) -> Facts:
     both = None if left.key is None or right.key is None else left.key | right.key
     if node.kind.is_inner:
         facts = Facts(both, left.dependencies | right.dependencies, left.not_null | right.not_null)
-        return _told(facts, node.condition, types)
+        return _with_condition(facts, node.condition, types)
     if node.kind == LEFT:
         return _outer(left, right, both, node.condition, node.right, types)
     if node.kind == RIGHT:
@@ -244,7 +244,7 @@ def _multi_join(node: MultiJoin) -> Facts:
         frozenset().union(*(facts.not_null for facts in found)),
     )
     for condition in node.conditions:
-        facts = _told(facts, condition, _types(node))
+        facts = _with_condition(facts, condition, _types(node))
     return facts
 
 
@@ -265,7 +265,7 @@ def _outer(
     other_node: Node,
     types: Mapping[str, exp.DataType],
 ) -> Facts:
-    matched = _told(other, condition, types)  # what ties the other side to the kept one inside a match
+    matched = _with_condition(other, condition, types)  # what ties the other side to the kept one inside a match
     mine = frozenset(name for name in types if name not in other_node.names)
     once = matched.key is not None and matched.key <= matched.closure(mine)
     key = kept.key if once else both

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rollview.keys.choices import Choice, Deciding, deciding, said
+from rollview.keys.choices import Choice, Deciding, as_written, deciding
 from rollview.keys.elements import by_row, by_value, in_order, unwrapped
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
@@ -102,7 +102,7 @@ class _Orders:
 
     def _of_values(self, function: WindowFunction, names: list[str]) -> WindowFunction:
         """With a call that leaves nothing open whatever the order of its frame is."""
-        what = said(function.value, self.node.input)
+        what = as_written(function.value, self.node.input)
         found = by_value(function.call)
         if found is not None:
             self.choices.append(Choice(what, found[1]))
@@ -119,7 +119,7 @@ class _Orders:
         """Over the order with the columns that decide."""
         more = row.order
         if more:
-            self._tell(function, row, "ties" if function.order else "rows")
+            self._record(function, row, "ties" if function.order else "rows")
         elif not function.order:
             more = row.any_order
         return replace(function, order=(*function.order, *more))
@@ -133,15 +133,15 @@ class _Orders:
         value = in_order(function.call, [Ordering(ref(known.column.name)).clause], function.frame)
         if value is None:
             return function
-        self._tell(function, row, "ties")
+        self._record(function, row, "ties")
         if known is number:
             self.numbers.append(number)
         return replace(function, call=value)
 
-    def _tell(self, function: WindowFunction, row: Deciding, kind: str) -> None:
-        what = said(function.value, self.node.input)
+    def _record(self, function: WindowFunction, row: Deciding, kind: str) -> None:
+        what = as_written(function.value, self.node.input)
         if function.meant is not None:
-            each = ", ".join(said(part, self.node.input) for part in function.partition_by)
+            each = ", ".join(as_written(part, self.node.input) for part in function.partition_by)
             what, kind = f"{function.meant} for each {each}", "the first rows" if kind == "rows" else kind
         self.choices.append(row.choice(what, kind))
         self.input = row.input

@@ -82,7 +82,7 @@ def grows_with(node: Node) -> tuple[bool, ...]:
     return (False,) * len(node.inputs)
 
 
-def looks_at_all(node: Node) -> bool:
+def needs_all_rows(node: Node) -> bool:
     """Whether every row of the result may depend on every row of the input: there is one group of all rows."""
     if isinstance(node, Window):
         return any(not function.partition_by for function in node.functions)

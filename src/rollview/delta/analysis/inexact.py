@@ -28,7 +28,7 @@ from sqlglot import exp
 from rollview.delta.derivation import Derivation
 from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
-from rollview.keys.choices import said
+from rollview.keys.choices import as_written
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
     Aggregate,
@@ -114,7 +114,7 @@ def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str
     for node in plan.walk():
         if isinstance(node, Aggregate | Window):
             items: Sequence[Made] = node.aggregates if isinstance(node, Aggregate) else node.functions
-            found |= {i.column.name: said(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
+            found |= {i.column.name: as_written(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
         for name, values in _values(node):
             of = next((found[used] for value in values for used in _compared(value) if used in found), None)
             if of is not None:
@@ -166,7 +166,7 @@ def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
     return is_exact(plan, kinds)
 
 
-def touched_rows(plan: Node, derivation: Derivation) -> Node | None:
+def affected_rows(plan: Node, derivation: Derivation) -> Node | None:
     """The touched rows of a plan with a key that has inexact values at its top only: each as it is now with a positive
     weight, and as it was with a negative one. A row that a filter leaves out now has a negative weight, too: whether it
     was there before is not asked again."""
@@ -176,10 +176,10 @@ def touched_rows(plan: Node, derivation: Derivation) -> Node | None:
         delta = derivation.delta(plan)
         return None if delta is None else consolidated(delta)
     if isinstance(plan, UnionAll):
-        return union_all(plan, derivation, lambda side: touched_rows(side, derivation))
+        return union_all(plan, derivation, lambda side: affected_rows(side, derivation))
     if not isinstance(plan, Project | Filter):
         return derivation.delta(plan)
-    below = touched_rows(plan.input, derivation)
+    below = affected_rows(plan.input, derivation)
     if below is None:
         return None
     weight: Expr = ref(WEIGHT.name)

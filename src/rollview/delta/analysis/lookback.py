@@ -1,4 +1,4 @@
-"""How the functions of a window look backward, if they do, and what of their partitions is worth storing.
+"""How the functions of a window look lookback, if they do, and what of their partitions is worth storing.
 
 | functions | from the rows before | kept of a whole partition |
 |---|---|---|
@@ -52,8 +52,8 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Backward:
-    """How the functions of a window look backward: ``carried``, ``first`` and ``near`` by their columns' names, the
+class Lookback:
+    """How the functions of a window look lookback: ``carried``, ``first`` and ``near`` by their columns' names, the
     others at ``rows`` rows before their own. Those in ``near`` look at positions up to ``distance`` before. ``by`` are
     the columns of the partition, ``place`` is the term that gives positions."""
 
@@ -79,7 +79,7 @@ class Backward:
         return First(below, self.by, order, self.rows, self.rows, limit=not self.by)
 
 
-def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward | None:
+def lookback_of(node: Window, kinds: Mapping[str, str] | None) -> Lookback | None:
     """How the functions look backward; None if one of them does not. Without ``kinds``, their types, as far as can be
     told without them."""
     places = {function.order[0] if function.order else None for function in node.functions}
@@ -107,7 +107,7 @@ def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward 
         return None
     one = next(iter(last.values()), ())
     names = tuple(column.name for column in by)
-    return Backward(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
+    return Lookback(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
 
 
 def _carried(item: WindowFunction, kinds: Mapping[str, str] | None) -> Carried | None:
@@ -193,19 +193,19 @@ def _start_before(item: WindowFunction, unit: str) -> Expr | None:
 
 def stored_of(node: Window) -> list[tuple[str, Node]]:
     """What helpers can store of the partitions of a window, and the names by which the rule finds it."""
-    backward = looking_backward(node, None)
-    if backward is None:
+    lookback = lookback_of(node, None)
+    if lookback is None:
         return []
     found: list[tuple[str, Node]] = []
-    if backward.carried:
+    if lookback.carried:
         types = {column.name: column.type for column in node.input.columns}
-        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in backward.by)
-        sums = tuple(total for part in backward.running for total in part.stored)
+        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in lookback.by)
+        sums = tuple(total for part in lookback.running for total in part.stored)
         found.append((stored_name(TOTALS, node), Aggregate(node.input, keys, sums)))
-    if backward.first:
-        found.append((stored_name(FIRSTS, node), backward.first_of(node.input).of(node.input)))
-    if backward.rows:
-        found.append((stored_name(LASTS, node), backward.last_of(node.input).of(node.input)))
+    if lookback.first:
+        found.append((stored_name(FIRSTS, node), lookback.first_of(node.input).of(node.input)))
+    if lookback.rows:
+        found.append((stored_name(LASTS, node), lookback.last_of(node.input).of(node.input)))
     return found
 
 

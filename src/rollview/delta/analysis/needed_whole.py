@@ -13,13 +13,13 @@ from rollview.delta.derivation import Derivation, form
 from rollview.delta.rules.join import one_changed
 from rollview.keys.facts import facts_of
 from rollview.plan.nodes import LEFT, Aggregate, Filter, Join, Limit, Node, Project, UnionAll, Window
-from rollview.plan.traits import looks_at_all
+from rollview.plan.traits import needs_all_rows
 
 
 def find_whole_groups(plan: Node, derivation: Derivation) -> None:
     """Groups that are needed all, because an operator above looks at every one of them."""
     for node in plan.walk():
-        if looks_at_all(node) and derivation.touches(node):
+        if needs_all_rows(node) and derivation.touches(node):
             for inner in _groups_below(node.inputs[0]):
                 if derivation.added_up(inner) is not None and one_changed(inner.input, derivation):
                     derivation.whole.append(form(inner))
@@ -38,7 +38,7 @@ def find_shared(plan: Node, derivation: Derivation) -> None:
         )
         if derivation.touches(node) and readers[node] > 1 and _one_row(node) and not added:
             derivation.kept.add(node)
-        if derivation.touches(node) and looks_at_all(node):
+        if derivation.touches(node) and needs_all_rows(node):
             below = node.inputs[0]
             while isinstance(below, Filter | Project) and readers[below] < 2:
                 below = below.input

@@ -47,14 +47,14 @@ def restrict_partners(plan: Node) -> Node:
         delta = node.inputs[place]
         parts = list(node.inputs)
         for i, part in enumerate(parts):
-            if i != place and (not kind.is_inner or not plain(part)) and not _at_hand(part):
+            if i != place and (not kind.is_inner or not plain(part)) and not _is_materialized(part):
                 parts[i] = _near(part, delta, node, numbers)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
 
 
-def _at_hand(part: Node) -> bool:
+def _is_materialized(part: Node) -> bool:
     """Whether just earlier steps and changes are read."""
     return all(node.version in (STEP, CHANGE) for node in part.walk() if isinstance(node, Scan))
 

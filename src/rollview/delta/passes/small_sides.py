@@ -17,7 +17,7 @@ from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, Mu
 from rollview.plan.rewrite import apply_rule
 
 #: Of which sides of a join an engine can send all rows to where the rows of the other are.
-_SENT = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}
+_BROADCASTABLE = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}
 
 
 def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool = True) -> Node:
@@ -33,8 +33,8 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
             if table is not None and is_small(table):
                 return replace(node, small="right")
             side = node.left if node.small == "left" else node.right
-            at_hand = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
-            if results and all(map(is_small, at_hand)):
+            scans = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
+            if results and all(map(is_small, scans)):
                 return None
         return replace(node, small=_few(node, is_small, results))
 
@@ -44,7 +44,7 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
 def _few(node: Join, is_small: Callable[[Scan], bool], results: bool) -> str | None:
     """The side with few rows, those at hand before others; None if there is none."""
     for near in _nearness(results):
-        for side in _SENT.get(node.kind, ()):
+        for side in _BROADCASTABLE.get(node.kind, ()):
             if _is_few(node.left if side == "left" else node.right, is_small, near=near):
                 return side
     return None

@@ -16,7 +16,7 @@ from sqlglot import exp
 from rollview.delta.derivation import NEW, Derivation, Keys, NotMaintained
 from rollview.delta.partials import Added, Partial
 from rollview.delta.rules.join import one_changed
-from rollview.delta.rules.recompute import recomputed, touched_keys
+from rollview.delta.rules.recompute import affected_keys, recomputed
 from rollview.delta.weights import one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll
@@ -40,20 +40,20 @@ def aggregate(node: Aggregate, derivation: Derivation) -> Node | None:
         return _change(node, before_and_after(node, derivation))
     added = derivation.added_up(node)
     if added is None or not one_changed(node.input, derivation):
-        keys = touched_groups(node, derivation)
+        keys = affected_groups(node, derivation)
         return None if keys is None else recomputed(node, [keys], derivation, "groups")
     delta = derivation.delta(node.input)
     if delta is None:
         return None
-    delta = derivation.at_hand(delta)
+    delta = derivation.materialized(delta)
     keys = derivation.keys(delta, [item.value for item in node.keys])
     both = _both(node, added, keys.restrict(derivation.new(node.input)), delta)
     return derivation.step("groups", _change(node, both), f"change of {node.title} {node.details}")
 
 
-def touched_groups(node: Aggregate, derivation: Derivation) -> Keys | None:
+def affected_groups(node: Aggregate, derivation: Derivation) -> Keys | None:
     """The groups that a change can touch; None if there is none."""
-    return touched_keys(node.input, [item.value for item in node.keys], derivation)
+    return affected_keys(node.input, [item.value for item in node.keys], derivation)
 
 
 def before_and_after(node: Aggregate, derivation: Derivation) -> Node:
@@ -61,7 +61,7 @@ def before_and_after(node: Aggregate, derivation: Derivation) -> Node:
     added, delta = derivation.added_up(node), derivation.delta(node.input)
     assert added is not None
     assert delta is not None
-    both = _both(node, added, derivation.new(node.input), derivation.at_hand(delta))
+    both = _both(node, added, derivation.new(node.input), derivation.materialized(delta))
     return derivation.step("both", both, f"{node.title} {node.details}, now and before")
 
 

@@ -36,7 +36,7 @@ def inner_delta(node: Join | MultiJoin, derivation: Derivation) -> Node | None:
         if delta is not None:
             before = [derivation.new(other) for other in node.inputs[:place]]
             after = [derivation.old(other) for other in node.inputs[place + 1 :]]
-            terms.append(_met(delta, [*before, *after], list(node.conditions), derivation))
+            terms.append(_joined_with(delta, [*before, *after], list(node.conditions), derivation))
     return together(terms, node.columns)
 
 
@@ -49,14 +49,14 @@ def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], derivation: Der
         return None
     others = [derivation.new(part) for part in node.inputs if part not in changed]
     conditions = [condition for condition in node.conditions if condition not in own]
-    return together([_met(delta, others, conditions, derivation)], node.columns)
+    return together([_joined_with(delta, others, conditions, derivation)], node.columns)
 
 
-def _met(delta: Node, others: list[Node], conditions: list[Expr], derivation: Derivation) -> Node:
+def _joined_with(delta: Node, others: list[Node], conditions: list[Expr], derivation: Derivation) -> Node:
     """A delta joined with other inputs, one version of each."""
     if not all(plain(other) for other in others):
         delta, others, conditions = _narrowed(delta, others, conditions)
-        delta = derivation.at_hand(delta)
+        delta = derivation.materialized(delta)
     return _joined([delta, *others], conditions)
 
 

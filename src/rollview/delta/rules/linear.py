@@ -42,7 +42,7 @@ def restrict(node: Restrict, derivation: Derivation) -> Node | None:
     below = derivation.delta(node.input)
     if below is None:
         return None
-    found = node.with_inputs([derivation.at_hand(below), derivation.new(node.keys)])
+    found = node.with_inputs([derivation.materialized(below), derivation.new(node.keys)])
     return exactly(found, (*node.columns, WEIGHT))
 
 

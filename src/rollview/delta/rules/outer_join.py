@@ -21,7 +21,7 @@ from rollview.plan.reserved import WEIGHT
 
 def outer_delta(node: Join, derivation: Derivation) -> Node | None:
     inner = Join(INNER, node.left, node.right, node.condition)
-    derivation.settle(node.left, node.right)  # each delta is read by several terms
+    derivation.materialize(node.left, node.right)  # each delta is read by several terms
     terms = [inner_delta(inner, derivation), _padded(node.left, node.right, node, derivation)]
     if node.kind == FULL:
         terms.append(_padded(node.right, node.left, node, derivation))

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.affected_keys import all_touched
+from rollview.delta.affected_keys import all_affected
 from rollview.delta.derivation import Derivation, Keys
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
@@ -44,33 +44,33 @@ def recomputed(node: Node, keys: Sequence[Keys], derivation: Derivation, what: s
     return derivation.step(what, consolidated(difference), f"change of {node.title} {node.details}")
 
 
-def touched_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
+def affected_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
     """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
     names = [value.name for value in values if isinstance(value, exp.Column)]
     if len(names) == len(values):
-        rows = all_touched(below, list(dict.fromkeys(names)), derivation)
+        rows = all_affected(below, list(dict.fromkeys(names)), derivation)
     else:
         rows = derivation.delta(below)
     if rows is None:
         return None
-    return derivation.keys(derivation.at_hand(rows) if values else rows, values)
+    return derivation.keys(derivation.materialized(rows) if values else rows, values)
 
 
 def distinct(node: Distinct, derivation: Derivation) -> Node | None:
-    keys = touched_keys(node.input, [ref(column.name) for column in node.columns], derivation)
+    keys = affected_keys(node.input, [ref(column.name) for column in node.columns], derivation)
     return None if keys is None else recomputed(node, [keys], derivation, "distinct")
 
 
 def set_operation(node: SetOperation, derivation: Derivation) -> Node | None:
     terms: list[Node | None] = []
     for side in node.inputs:
-        below = all_touched(side, [column.name for column in side.columns], derivation)
+        below = all_affected(side, [column.name for column in side.columns], derivation)
         pairs = zip(node.output, side.columns, strict=True)
         terms.append(None if below is None else Project(below, tuple(Computed(o, ref(c.name)) for o, c in pairs)))
     rows = _union(terms, node.output)
     if rows is None:
         return None
-    keys = derivation.keys(derivation.at_hand(rows), [ref(column.name) for column in node.output])
+    keys = derivation.keys(derivation.materialized(rows), [ref(column.name) for column in node.output])
     sides = []
     for side in node.inputs:
         names = [key for _, key in keys.pairs]

@@ -171,18 +171,18 @@ def first_delta(first: First, stored: Node, derivation: Derivation) -> Node | No
     delta = derivation.delta(first.input)
     if delta is None:
         return None
-    delta = derivation.at_hand(delta)
+    delta = derivation.materialized(delta)
     if first.by:
         stored = derivation.keys(delta, [ref(name) for name in first.by]).restrict(stored)
     known = derivation.step(
         "first", _known(first, stored, delta), "stored rows and changed ones of the touched partitions"
     )
     short = _short(first)
-    lacking = derivation.there(Filter(known, short), first.by, first.by).plan
+    lacking = derivation.keys_in(Filter(known, short), first.by, first.by).plan
     lacking = derivation.step("short", lacking, "where too few rows are left")
     names = [column.name for column in lacking.columns]
     again = first.of(
-        derivation.there(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
+        derivation.keys_in(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
     )
     refill = weighted(exactly(again, first.columns), 1)
     kept = tuple(Computed(column, ref(column.name)) for column in first.input.columns)

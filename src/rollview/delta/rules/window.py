@@ -8,10 +8,10 @@ Functions that look only backward do not take the whole partition: see ``backwar
 
 from __future__ import annotations
 
-from rollview.delta.analysis.lookback import looking_backward
+from rollview.delta.analysis.lookback import lookback_of
 from rollview.delta.derivation import Derivation
-from rollview.delta.rules.recompute import recomputed, touched_keys
-from rollview.delta.rules.window_lookback import backward_delta
+from rollview.delta.rules.recompute import affected_keys, recomputed
+from rollview.delta.rules.window_lookback import lookback_delta
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Node, Window, WindowFunction
 
@@ -20,11 +20,11 @@ def window(node: Window, derivation: Derivation) -> Node | None:
     by = one_by_one_partitioning(node)
     if len(by) > 1:
         return derivation.delta(by[-1])
-    backward = looking_backward(node, derivation.kinds)
-    if backward is not None:
-        return backward_delta(node, backward, derivation)
+    lookback = lookback_of(node, derivation.kinds)
+    if lookback is not None:
+        return lookback_delta(node, lookback, derivation)
     partition = node.functions[0].partition_by
-    keys = touched_keys(node.input, partition, derivation)
+    keys = affected_keys(node.input, partition, derivation)
     return None if keys is None else recomputed(node, [keys], derivation, "partitions")
 
 

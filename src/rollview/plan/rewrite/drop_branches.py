@@ -31,16 +31,16 @@ def drop_branches(node: Node) -> Node | None:
 
 def _folded(node: Filter) -> Node | None:
     parts = conjuncts(node.condition)
-    told = [_told(part) for part in parts]
-    if all(each is None for each in told):
+    truths = [_truth(part) for part in parts]
+    if all(each is None for each in truths):
         return None
-    if False in told:
+    if False in truths:
         return None if parts == [exp.false()] else Filter(node.input, exp.false())
-    left = conjunction(part for part, each in zip(parts, told, strict=True) if each is None)
+    left = conjunction(part for part, each in zip(parts, truths, strict=True) if each is None)
     return node.input if left is None else Filter(node.input, left)
 
 
-def _told(part: Expr) -> bool | None:
+def _truth(part: Expr) -> bool | None:
     """Whether a condition is always true, or never; None if that depends on more than literals."""
     if isinstance(part, exp.Boolean):
         return bool(part.this)

@@ -41,12 +41,12 @@ def _branch(node: Aggregate, members: tuple[int, ...], number: int) -> Node | No
         value: Expr = ref(item.column.name) if item.column.name in grouped else _null(item.column.type)
         output.append(Computed(_own(item.column, number), value))
     for item in node.aggregates:
-        told: Expr | None = ref(item.column.name)
+        result: Expr | None = ref(item.column.name)
         if _is_grouping(item.value):
-            told = _grouping(node, item.value, grouped)
-        if told is None:
+            result = _grouping(node, item.value, grouped)
+        if result is None:
             return None
-        output.append(Computed(_own(item.column, number), told))
+        output.append(Computed(_own(item.column, number), result))
     return Project(Aggregate(node.input, keys, aggregates), tuple(output))
 
 

@@ -34,8 +34,8 @@ def infer_predicates(node: Node) -> Node | None:
     if not isinstance(node, Join) or node.kind not in (INNER, LEFT, SEMI, ANTI):
         return None
     pairs = _equal_columns(node)
-    right = _told(node.left, node.right, pairs)
-    left = _told(node.right, node.left, {b: a for a, b in pairs.items()}) if node.kind in (INNER, SEMI) else []
+    right = _inferred(node.left, node.right, pairs)
+    left = _inferred(node.right, node.left, {b: a for a, b in pairs.items()}) if node.kind in (INNER, SEMI) else []
     if not left and not right:
         return None
     return node.with_inputs([_with(node.left, left), _with(node.right, right)])
@@ -55,7 +55,7 @@ def _equal_columns(node: Join) -> dict[str, str]:
     return found
 
 
-def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
+def _inferred(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
     """What the filter at the top of one side says of the other side, unless that is known to hold already."""
     if not isinstance(giver, Filter):
         return []

@@ -91,8 +91,8 @@ def _pruned(node: Node, wanted: Set[str], inputs: Sequence[Node]) -> Node:
         kept = [
             (c, s) for c, s in zip(node.output, node.sources, strict=True) if c.name in wanted or c.name in node.key
         ]
-        told = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
-        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=told)
+        not_null = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
+        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=not_null)
     if isinstance(node, Project | Aggregate | Window):
         narrow = _narrowed(node, wanted)
         return inputs[0] if narrow is None else narrow.with_inputs(inputs)
