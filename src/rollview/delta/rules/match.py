@@ -1,12 +1,12 @@
-"""Semi, anti, mark and single joins: rows of the left whose answer depends on the right.
+"""Semi, anti, mark and single joins: recompute the left rows that match a changed right row.
 
-    T       = Lᵒˡᵈ ⋉ ΔR                      left rows that a changed right row meets
+    T        = Lᵒˡᵈ ⋉ ΔR                      the affected left rows
     Δ(L ⊙ R) = ΔL ⊙ Rⁿᵉʷ  +  T ⊙ Rⁿᵉʷ  −  T ⊙ Rᵒˡᵈ
 
-for ⊙ any of semi, anti, mark, single, on any condition. Of a mark join with a comparison that may be unknown (IN, NOT
-IN), a right row meets a left row unless the comparison is false: a NULL on either side counts.
+for ⊙ any of semi, anti, mark, single, on any condition. In a mark join for IN or NOT IN, whose comparison may be NULL,
+a right row affects a left row unless the comparison is false: a NULL on either side counts.
 
-A semi or anti join on equalities asks less of the right side: see ``turning``.
+For semi and anti joins on equalities, ``semi_anti`` has a cheaper rule.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ def matching_delta(node: Join, derivation: Derivation) -> Node | None:
         left = derivation.materialized(left)
         terms.append(node.with_inputs([left, derivation.new(node.right)]))
     if right is not None:
-        met = affected_left(node, derivation, right)
-        terms.append(node.with_inputs([met, derivation.new(node.right)]))
-        terms.append(negated(node.with_inputs([met, derivation.old(node.right)])))
+        affected = affected_left(node, derivation, right)
+        terms.append(node.with_inputs([affected, derivation.new(node.right)]))
+        terms.append(negated(node.with_inputs([affected, derivation.old(node.right)])))
     return together(terms, node.columns)
 
 
 def affected_left(node: Join, derivation: Derivation, right: Node) -> Node:
-    """The old left rows that a changed right row meets, as a delta."""
+    """The old left rows that a changed right row can affect, as a delta."""
     rows = Join(SEMI, derivation.old(node.left), derivation.materialized(right), match_condition(node))
-    return derivation.step("touched", weighted(rows, 1), "rows whose match may have changed")
+    return derivation.step("affected", weighted(rows, 1), "left rows whose match may have changed")
 
 
 def match_condition(node: Join) -> Expr:
-    """The condition under which a right row matters to a left row."""
+    """The condition under which a right row can affect a left row."""
     parts = conjuncts(node.condition)
     if node.compared is not None:
         false = exp.Is(this=exp.Paren(this=node.compared.copy()), expression=exp.false())

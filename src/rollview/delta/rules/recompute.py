@@ -1,15 +1,15 @@
 """The general rule: restricted recomputation.
 
-    K     = the keys of the output that a change can touch
+    K     = the keys of the output that a change can affect
     Δ(N)  = N(inputsⁿᵉʷ ⋉ K)  −  N(inputsᵒˡᵈ ⋉ K)
 
-Right for every operator whose rows with one key depend on the input rows with that key alone:
+Right for every operator whose output rows with one key depend only on the input rows with that key:
 
 | operator | K |
 |---|---|
-| aggregate | the touched groups; without GROUP BY, the one group |
-| distinct, EXCEPT, INTERSECT (ALL or not) | the touched rows |
-| window | the touched partitions; without PARTITION BY, all rows: see ``window`` |
+| aggregate | the affected groups; without GROUP BY, the single group |
+| distinct, EXCEPT, INTERSECT (ALL or not) | the affected rows |
+| window | the affected partitions; without PARTITION BY, all rows: see ``window`` |
 | ORDER BY … LIMIT | all rows |
 """
 
@@ -36,16 +36,16 @@ from rollview.plan.nodes import (
 
 
 def recomputed(node: Node, keys: Sequence[Keys], derivation: Derivation, what: str) -> Node:
-    """The operator over its restricted inputs, after and before, as a step of its own."""
+    """The operator over its restricted new inputs minus that over its restricted old inputs, as a step of its own."""
     after = node.with_inputs([k.restrict(derivation.new(side)) for k, side in zip(keys, node.inputs, strict=True)])
     before = node.with_inputs([k.restrict(derivation.old(side)) for k, side in zip(keys, node.inputs, strict=True)])
     difference = together([weighted(after, 1), weighted(before, -1)], node.columns)
     assert difference is not None
-    return derivation.step(what, consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step(what, consolidated(difference), f"delta of {node.title} {node.details}".rstrip())
 
 
 def affected_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
-    """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
+    """The affected values of some expressions: for plain columns a superset, for others from the exact delta."""
     names = [value.name for value in values if isinstance(value, exp.Column)]
     if len(names) == len(values):
         rows = all_affected(below, list(dict.fromkeys(names)), derivation)
@@ -79,8 +79,8 @@ def set_operation(node: SetOperation, derivation: Derivation) -> Node | None:
 
 
 def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | None:
-    there = [term for term in terms if term is not None]
-    return there[0] if len(there) == 1 else UnionAll(there[0], there[1], output) if there else None
+    found = [term for term in terms if term is not None]
+    return found[0] if len(found) == 1 else UnionAll(found[0], found[1], output) if found else None
 
 
 def limit(node: Limit, derivation: Derivation) -> Node | None:

@@ -1,9 +1,9 @@
-"""Window functions: the touched partitions, or what comes after the first touched position of each.
+"""Window functions: recompute the affected partitions.
 
-    K     = touched partitions
+    K      = the affected partitions
     Δ(ω R) = ω(Rⁿᵉʷ ⋉ K) − ω(Rᵒˡᵈ ⋉ K)
 
-Functions that look only backward do not take the whole partition: see ``backward``.
+If all functions depend only on earlier rows, less than a partition is recomputed: see ``window_lookback``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def window(node: Window, derivation: Derivation) -> Node | None:
 
 
 def one_by_one_partitioning(node: Window) -> list[Window]:
-    """The window as one for each PARTITION BY, each over the one before it."""
+    """The window split into one window for each PARTITION BY, each over the previous one."""
     groups: dict[tuple[Expr, ...], list[WindowFunction]] = {}
     for item in node.functions:
         groups.setdefault(item.partition_by, []).append(item)

@@ -1,18 +1,18 @@
-"""Window functions that look only lookback: what comes after the first touched position of each partition.
+"""Window functions that depend only on earlier rows: recompute each partition from its first affected position on.
 
-Up to the first touched position p of its partition, such a function has its old values. What comes after p follows from
-the rows there, and from what is before p, which is the same before and after the change:
+Let p be the first affected position of a partition. Rows before p keep their values. Values from p on depend on the
+rows from p on, and on the rows before p, which the change did not affect:
 
-    C      = the rows before p as one row of counts, sums, least and greatest values
-    F, L   = the first row before p, for first_value; the last n of them, for lag and frames of n rows; those from
-             p − n on, for frames of a range
+    C      = counts, sums, minima and maxima over the rows before p
+    F      = the first row before p, for first_value
+    L      = the last n rows before p, for lag and ROWS frames; the rows from p − n on, for RANGE frames
     Δ(ω R) = ω(C, F, L, Rⁿᵉʷ from p on) − ω(C, F, L, Rᵒˡᵈ from p on)
 
-The position is the first ORDER BY term. Helpers store C, F and L of whole partitions; those of the rows before p are
-then had without reading these rows:
+The position is the first ORDER BY term. Helpers store C, F and L of whole partitions. Those of the rows before p then
+follow without reading these rows:
 
     C      = C of the partition − C of Rᵒˡᵈ from p on      for counts and sums
-    C, L   = C, L of the partition                        where Rᵒˡᵈ has no rows from p on: rows came in order
+    C, L   = C, L of the partition                        if Rᵒˡᵈ has no rows from p on: rows were appended in order
     F      = F of the partition                           if it is before p
 """
 
@@ -47,52 +47,54 @@ from rollview.plan.nodes import (
 
 _POSITION, _NULLS = Column("__position", "__position"), Column("__nulls", "__nulls")
 
-#: From where on rows are in reach of the position.
+#: The lower bound of the RANGE frame at the position.
 _FROM = Column("__from", "__from")
 
-#: Of which part of its partition a row is: the first, one of the last before the position, one in reach of it, or from
-#: there on.
+#: The part of its partition that a row belongs to: the first row, the last rows before the position, the rows within
+#: the RANGE frame before it, or the rows from the position on.
 _PART = Column("__part", "__part", exp.DataType.build("int"))
 _FIRST, _LAST, _NEAR, _LATER = 0, 1, 2, 3
 
-#: What all rows have in common.
+#: A constant, the same in all rows.
 _ONE = Column("__one", "__one", exp.DataType.build("int"))
 
-#: How many rows a partition had from the position on.
+#: The number of old rows of a partition from the position on.
 _MANY = Column("__many", "__many", exp.DataType.build("bigint"))
 
 
 def lookback_delta(node: Window, lookback: Lookback, derivation: Derivation) -> Node | None:
-    """The change of the functions' rows from the first touched position of each partition on."""
+    """The delta of a window, from the first affected position of each partition on."""
     changed = all_affected(node.input, [*dict.fromkeys([*lookback.by, lookback.place.value.name])], derivation)
     if changed is None:
         return None
-    what = "the first touched position of each partition"
+    what = "first affected position of each partition"
     start = derivation.step("first", _first_affected(changed, lookback), what)
     before = _Before(node, lookback, start, derivation)
     earlier: list[tuple[int, Node]] = []
     if lookback.first:
-        earlier.append((_FIRST, derivation.step("start", before.firsts(), "the first row before that")))
+        earlier.append(
+            (_FIRST, derivation.step("start", before.firsts(), "first row of each partition, before that position"))
+        )
     if lookback.rows:
-        earlier.append((_LAST, derivation.step("last", before.lasts(), "the last rows before that")))
+        earlier.append((_LAST, derivation.step("last", before.lasts(), "last rows before that position")))
     if lookback.near:
         earlier.append((_NEAR, before.near()))
     carried = None
     if lookback.carried:
-        carried = derivation.step("before", before.totals(), "what the rows before that amount to")
+        carried = derivation.step("before", before.totals(), "aggregates over the rows before that position")
     after, gone = (
         _computed(node, lookback, rows, earlier, carried)
         for rows in (before.later(derivation.new(node.input)), before.later(derivation.old(node.input)))
     )
     difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
     assert difference is not None
-    return derivation.step("partitions", consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step("partitions", consolidated(difference), f"delta of {node.title} {node.details}")
 
 
 def _computed(
     node: Window, lookback: Lookback, rows: Node, earlier: Sequence[tuple[int, Node]], carried: Node | None
 ) -> Node:
-    """The functions over the rows from the position on, together with what is known of those before."""
+    """The functions over the rows from the position on, combined with what is needed of the rows before."""
     own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
     kinds = [kind for kind, _ in earlier]
     if earlier:
@@ -115,7 +117,7 @@ def _computed(
 
 
 def _functions(item: WindowFunction, lookback: Lookback, kinds: Sequence[int]) -> list[WindowFunction]:
-    """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
+    """The window functions computed for one function. It sees only the earlier rows provided for its kind."""
     name = item.column.name
     if (carried := lookback.carried.get(name)) is not None:
         by = (*item.partition_by, *([ref(_PART.name)] if kinds else []))
@@ -129,12 +131,12 @@ def _functions(item: WindowFunction, lookback: Lookback, kinds: Sequence[int]) -
 
 
 def _seen(kind: int) -> Column:
-    """Whether functions of a kind see a row."""
+    """The column that says whether functions of a kind see a row."""
     return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
 
 
 def _first_affected(changed: Node, lookback: Lookback) -> Node:
-    """For each touched partition its first touched position, and whether a NULL is among the touched."""
+    """For each affected partition, its first affected position, and whether an affected position is NULL."""
     position = ref(lookback.place.value.name)
     least = (exp.Max if lookback.place.descending else exp.Min)(this=position)
     is_null = exp.Is(this=position.copy(), expression=exp.null())
@@ -151,22 +153,22 @@ def _first_affected(changed: Node, lookback: Lookback) -> Node:
 
 
 class _Before:
-    """What comes before the first touched positions ``start``, and after them."""
+    """The rows before and after the first affected positions ``start``, and aggregates over them."""
 
     def __init__(self, node: Window, lookback: Lookback, start: Node, derivation: Derivation) -> None:
         self.node, self.lookback, self.start, self.derivation = node, lookback, start, derivation
         self._after: Node | None = None
 
     def later(self, plan: Node) -> Node:
-        """The rows of touched partitions from the first touched position on."""
+        """The rows of affected partitions from the first affected position on."""
         return self._rows(plan, self._at_or_after())
 
     def earlier(self, plan: Node) -> Node:
-        """The rows of touched partitions before the first touched position."""
+        """The rows of affected partitions before the first affected position."""
         return self._rows(plan, self._strictly_before())
 
     def totals(self) -> Node:
-        """What the rows before amount to: from whole partitions, if a helper stores what these amount to."""
+        """The aggregates over the rows before the position, from those of whole partitions if a helper stores these."""
         running, by = self.lookback.running, self.lookback.by
 
         def added_up(rows: Node) -> Node:
@@ -190,14 +192,14 @@ class _Before:
         return UnionAll(as_it_is, again, as_it_is.columns)
 
     def firsts(self) -> Node:
-        """The first row of each partition, if it comes before."""
+        """The first row of each partition, if it is before the position."""
         stored = self.derivation.partitions.get(stored_name(FIRSTS, self.node))
         if stored is not None:
             return self.earlier(replace(stored, version=OLD))
         return self.lookback.first_of(self.node.input).of(self.earlier(self._now()))
 
     def lasts(self) -> Node:
-        """The last rows before: those of the partition, if a helper stores these and no row was later."""
+        """The last rows before the position: those of the partition if a helper stores them and no old row is later."""
         last = self.lookback.last_of(self.node.input)
         stored = self.derivation.partitions.get(stored_name(LASTS, self.node))
         if stored is None:
@@ -208,7 +210,7 @@ class _Before:
         return UnionAll(as_they_are, again, self.node.input.columns)
 
     def near(self) -> Node:
-        """The rows before that are in reach of the position."""
+        """The rows before the position that are within its RANGE frame."""
         place = self.lookback.place
         test = exp.LTE if place.descending else exp.GTE
         reach = test(this=ref(place.value.name), expression=ref(_FROM.name))
@@ -218,17 +220,17 @@ class _Before:
         return self.derivation.new(self.node.input)
 
     def _late(self) -> Node:
-        """What the rows from the position on amounted to before the change, of the partitions that had some."""
+        """The aggregates over the old rows from the position on, for partitions that had such rows."""
         if self._after is None:
             rows = self.later(self.derivation.old(self.node.input))
             values = [s for r in self.lookback.running if r.subtracts for s in r.stored]
             sums = [Computed(Column(f"{s.column.name}_l", ""), s.value.copy()) for s in values]
             late = self._grouped(rows, "_l", [*sums, Computed(_MANY, exp.Count(this=exp.Star()))])
-            self._after = self.derivation.step("late", late, "what was at that position and after it")
+            self._after = self.derivation.step("late", late, "old aggregates over the rows from that position on")
         return self._after
 
     def _grouped(self, rows: Node, suffix: str, values: Sequence[Computed]) -> Node:
-        """Some values of each partition. Of no rows there is none, even if nothing tells partitions apart."""
+        """Aggregates of each partition; no row if there are no rows, even without PARTITION BY."""
         if not self.lookback.by:
             own = tuple(Computed(column, ref(column.name)) for column in rows.columns)
             rows = Project(rows, (*own, Computed(_ONE, exp.Literal.number(1))))
@@ -246,7 +248,7 @@ class _Before:
         return conjunction(same) or exp.true()
 
     def _of_affected(self, plan: Node, by: Sequence[str]) -> Node:
-        """The rows of touched partitions; ``by`` are the columns that say of which a row is."""
+        """The rows of affected partitions; ``by`` are the columns that identify the partition."""
         return (
             self.derivation.keys_in(self.start, [f"{n}_p" for n in self.lookback.by], by).restrict(plan) if by else plan
         )
