@@ -58,9 +58,7 @@ def union_all(
     terms: list[Node | None] = []
     for side, below in zip(node.inputs, deltas, strict=True):
         if below is None and converted(node) and any(delta is not None for delta in deltas):
-            below = weighted(
-                Filter(derivation.new(side), exp.false()), 1
-            )  # it affects the type
+            below = weighted(Filter(derivation.new(side), exp.false()), 1)  # it affects the type
         if below is not None:
             pairs = zip(node.output, side.columns, strict=True)
             renamed = tuple(Computed(replace(out, type=column.type), ref(column.name)) for out, column in pairs)

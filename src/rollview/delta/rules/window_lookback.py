@@ -82,11 +82,11 @@ def lookback_delta(node: Window, lookback: Lookback, derivation: Derivation) -> 
     carried = None
     if lookback.carried:
         carried = derivation.step("before", before.totals(), "aggregates over the rows before that position")
-    after, gone = (
+    after, before_change = (
         _computed(node, lookback, rows, earlier, carried)
         for rows in (before.later(derivation.new(node.input)), before.later(derivation.old(node.input)))
     )
-    difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
+    difference = together([weighted(after, 1), weighted(before_change, -1)], node.columns)
     assert difference is not None
     return derivation.step("partitions", consolidated(difference), f"delta of {node.title} {node.details}")
 
