@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from compare import rows
 from rollview import connect
 from rollview.parse.tokens import split_script
 from rollview.refresh.explain import plan_of
@@ -28,7 +29,7 @@ def outcome(sql: str) -> Outcome:
     for statement in split_script("".join(before) + make):
         rv.sql(statement)
     (view,) = rv.catalog.all()
-    names, old = rv.table(view.name).columns, Counter(rv.table(view.name).fetchall())
+    names, old = rv.table(view.name).columns, Counter(rows(rv.table(view.name)))
     for statement in split_script(change):
         rv.sql(statement)
     reflected, now = rv.catalog.reflected(view).vector, newest(rv.catalog, view, {})
@@ -36,18 +37,17 @@ def outcome(sql: str) -> Outcome:
     assert plan is not None
     script = "\n".join([f"strategy {plan.strategy}", *show_stages(plan)])
     rv.refresh(view.name)
-    new = Counter(rv.table(view.name).fetchall())
+    new = Counter(rows(rv.table(view.name)))
     weights = {row: new[row] - old[row] for row in old | new if new[row] != old[row]}
     return Outcome(_table(names, weights), script)
 
 
 def _table(names: list[str], weights: dict[tuple[object, ...], int]) -> str:
-    rows = [[f"{weight:+}", *("NULL" if value is None else str(value) for value in row)]
+    lines = [[f"{weight:+}", *("NULL" if value is None else str(value) for value in row)]
             for row, weight in sorted(weights.items(), key=lambda each: (str(each[0][0]), each[1]))]  # fmt: skip
-    cells = [["__w", *names], *rows]
+    cells = [["__w", *names], *lines]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return "\n".join(lines)
+    return "\n".join("  ".join(map(str.rjust, row, widths)) for row in cells)
 
 
 def shows(excerpt: str, script: str) -> bool:
