@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import rollview
-from operator_pages import script_of
+from operator_pages import outcome, shows
 from rollview import limits
 from rollview.bench import SUITES
 from rollview.cli.main import app
@@ -157,10 +157,29 @@ def test_the_version_is_one() -> None:
     importlib.import_module("rollview.bench")
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "operators").glob("[a-z]*.md")), ids=lambda page: page.stem)
-def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
+PAGES = sorted((ROOT / "docs" / "operators").glob("[a-z]*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_the_operators_pages_are_true(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])
+    (sql,), (rows, script) = blocks(text, "sql"), blocks(text, "text")
+    found = outcome(sql)
+    assert rows.strip("\n") == found.rows
+    assert script.startswith("strategy ")
+    assert shows(script, found.script), found.script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_on_an_operator_fits_on_a_screen(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 50
+
+
+def test_every_operator_page_is_in_the_overview() -> None:
+    overview = (ROOT / "docs" / "operators" / "README.md").read_text(encoding="utf-8")
+    assert {f"{page.stem}.md" for page in PAGES} == set(
+        re.findall(r"^\| \[[^]]*\]\((\w+\.md)\)", overview, flags=re.MULTILINE)
+    )
 
 
 def test_the_table_of_limits_is_the_one_in_the_code() -> None:
