@@ -25,7 +25,7 @@ def test_a_view_is_explained_on_one_screen(rv: Rollview) -> None:
     assert len(lines) < 40
     assert max(map(len, lines)) < 160
     for part in (
-        "    sales at version 1: 1 commits behind, key (id)",
+        "    sales at version 1: 1 commit behind, key (id)",
         "    one row for each group, with what changes can be added to",
         "    key: city",
         "    hidden columns: __p0, __p1, __n",

@@ -183,7 +183,7 @@ def test_show_describe_explain_and_refresh_full(rv_each: Rollview) -> None:
     for part in ("materialized view v", "t at version 1: up to date, key (id)", "GROUP BY g", "no_op"):
         assert part in text
     rv.sql("INSERT INTO t VALUES (9, 'z', 9)")
-    assert "1 commits behind" in rv.explain("v")
+    assert "1 commit behind" in rv.explain("v")
     assert "refresh: group_recompute" in rv.explain("v", verbose=True)
     rv.refresh("v")
     assert rv.sql("REFRESH MATERIALIZED VIEW v FULL").collect()[0].reason == "requested"

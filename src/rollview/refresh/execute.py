@@ -83,7 +83,7 @@ class Execution:
             if isinstance(stage, Compute):
                 self._compute(stage.step)
             elif isinstance(stage, Put):
-                rows = self._rows_of(stage.write.rows)
+                rows = self._rows_of(stage.write)
                 edits += [] if rows is None else [self._edit(stage.write, rows)]
             elif isinstance(stage, Advance):  # without edits, the commit just says how far the view has come
                 commit = self.catalog.store.commit(self.state, edits, stamp)
@@ -102,14 +102,14 @@ class Execution:
             self._empty[f"{step.name} {STEP}"] = step
         self._report(Ran(step.name, step.what, rows, done, _reads(plan), plan is None))
 
-    def _rows_of(self, rows: Node) -> Frame | None:
+    def _rows_of(self, write: Write) -> Frame | None:
         """The rows that are written; None if there can be none."""
-        plan, done = self._fitted(rows)
+        plan, done = self._fitted(write.rows)
         if plan is not None and (delta := before_consolidation(plan)) is not None and self._may_be_large(delta):
             kept = self._keep("delta", delta, delta=True)
             self._report(Ran("delta", "the change of the view", kept.rows, (), _reads(delta)))
             plan = consolidating(plan, _step_scan("delta", delta)) if kept.rows else None
-        self._report(Ran("rows", "what is written", None, done, _reads(plan), plan is None))
+        self._report(Ran("rows", write.what, None, done, _reads(plan), plan is None))
         if plan is None:
             return None
         self._provide(plan)

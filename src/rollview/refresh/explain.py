@@ -81,10 +81,14 @@ def _reads(catalog: Catalog, view: View, now: ViewStatus) -> list[Read]:
             found.append(Read(f"{table}, which has no versions", None, ": its changes are not known"))
             continue
         behind = now.behind.get(table, 0)
-        news = "gone or recreated" if behind is None else f"{behind} commits behind" if behind else "up to date"
+        news = "gone or recreated" if behind is None else _behind(behind) if behind else "up to date"
         key = () if catalog.has(table) else view.bases[table].key
         found.append(Read(table, version, "" if now.damage is not None else news, key))
     return found
+
+
+def _behind(commits: int) -> str:
+    return "1 commit behind" if commits == 1 else f"{commits} commits behind"
 
 
 #: What the kinds of state are, for people.
