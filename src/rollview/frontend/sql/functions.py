@@ -71,3 +71,8 @@ def is_outer_generator(expr: Expr) -> bool:
     if isinstance(expr, exp.Anonymous):
         return expr.name.lower().endswith("_outer")
     return isinstance(expr, exp.ExplodeOuter | exp.PosexplodeOuter)
+
+
+def short_name(expr: Expr) -> str:
+    """A short name for the column of a function."""
+    return (expr.name if isinstance(expr, exp.Anonymous) else expr.key) or "agg"
