@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import decimal
 import json
 import os
@@ -16,15 +15,18 @@ from typing import Annotated, Any
 
 import typer
 
-from rollview import __version__
+from rollview.cli.outcomes import outcome_document, show_outcomes
+from rollview.cli.prompt import run_prompt
 from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
+from rollview.cli.status import show_status
+from rollview.cli.verification import show_verified
 from rollview.cli.watch import Watch
 from rollview.engine.spark_errors import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
 from rollview.strategy.no_op import NO_OP
-from rollview.views.results import FAILED, Outcome, Verification, ViewStatus, are_behind
+from rollview.views.results import FAILED, Outcome
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -115,7 +117,7 @@ def sql(
         if args:
             statements = rv.bound(statements, args)
         if prompt:
-            _prompt(rv, screen, limit)
+            run_prompt(rv, screen, limit)
             return
         for statement in statements:
             with screen.busy(" ".join(statement.split())[:60]), spark_errors(statement):
@@ -131,30 +133,6 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, json.loads(value, parse_float=decimal.Decimal)
     except ValueError:
         return name, value
-
-
-def _prompt(rv: Rollview, screen: Screen, limit: int) -> None:
-    """Reads statements until the input ends; a statement ends with a semicolon."""
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401  line editing and history
-    screen.out.print(f"rollview {__version__}: statements end with ; and Ctrl-D ends the session", style="dim")
-    text = ""
-    while True:
-        try:
-            text += input("rollview> " if not text else "      … ") + "\n"
-        except (EOFError, KeyboardInterrupt):
-            screen.out.print()
-            return
-        if not text.rstrip().endswith(";"):
-            text = text if text.strip() else ""
-            continue
-        try:
-            for statement in split_script(text):
-                with screen.busy("running"), spark_errors(statement):
-                    screen.result(rv.answer(statement), limit)
-        except RollviewError as error:
-            screen.error(error)
-        text = ""
 
 
 @app.command()
@@ -175,38 +153,9 @@ def refresh(
                 outcomes = [Outcome(result.view, result)]
             else:
                 outcomes = rv.refresh_all(views or None, full=full)
-        _show_outcomes(screen, outcomes)
+        show_outcomes(screen, outcomes)
         if not all(outcomes):
             raise typer.Exit(MISTAKE)
-
-
-def _outcome_document(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON: the fields of the result, the error, or because of what."""
-    told: dict[str, Any] = {"view": outcome.view, "outcome": outcome.outcome}
-    if outcome.result is not None:
-        told |= dataclasses.asdict(outcome.result)
-    if outcome.error is not None:
-        told |= error_document(outcome.error)
-    if outcome.because is not None:
-        told |= {"because": outcome.because}
-    return told | {"explanation": outcome.explanation}
-
-
-def _show_outcomes(screen: Screen, outcomes: list[Outcome]) -> None:
-    if screen.as_json:
-        screen.emit([_outcome_document(outcome) for outcome in outcomes])
-        return
-    rows = []
-    for outcome in outcomes:
-        done = outcome.result
-        figures: list[Any] = [""] * 5
-        if done is not None:
-            figures = [done.strategy, done.rows_changed, done.rows_read, done.rows_written, done.seconds]
-        rows.append([outcome.view, outcome.outcome, *figures, outcome.explanation])
-    screen.table(["view", "outcome", "strategy", "changed", "read", "written", "seconds", "why"], rows)
-    for outcome in outcomes:
-        if outcome.error is not None:
-            screen.error(outcome.error, outcome.view)
 
 
 @app.command()
@@ -214,31 +163,7 @@ def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedd
     """Show the views and how fresh they are."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
-        views = _open(screen, warehouse, store).views()
-        if as_json:
-            screen.emit([dataclasses.asdict(view) | {"fresh": view.fresh} for view in views])
-            return
-        screen.table(
-            ["view", "policy", "state", "reflects", "last refresh (UTC)", "strategy"],
-            [[v.name, v.policy, _freshness(v), v.vector, _moment(v), v.last_strategy] for v in views],
-        )
-
-
-def _moment(view: ViewStatus) -> str | None:
-    return None if view.last_refresh is None else f"{view.last_refresh:%Y-%m-%d %H:%M:%S}"
-
-
-def _freshness(view: ViewStatus) -> str:
-    if view.damage is not None:
-        return f"damaged: {view.damage}"
-    if view.fresh:
-        return "fresh"
-    if view.unversioned and not view.behind:
-        return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
-    parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
-    return "stale: " + "; ".join(
-        [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
-    )
+        show_status(screen, _open(screen, warehouse, store).views())
 
 
 @app.command()
@@ -271,54 +196,11 @@ def verify(
         for name in rv.existing(views) if views else rv.catalog.names():
             with screen.busy(f"verifying {name}"):
                 found += [rv.verify(name)] if views and len(views) == 1 else rv.verify_all([name])
-        _show_verified(screen, found)
+        show_verified(screen, found)
         if any(result.error is None and not result.ok for result in found):
             raise typer.Exit(DIFFERENT)
         if not all(found):
             raise typer.Exit(MISTAKE)
-
-
-def _verified_document(result: Verification) -> dict[str, Any]:
-    """A verification as JSON: what differs, or the error."""
-    if result.error is not None:
-        return {"view": result.view, "ok": False, **error_document(result.error)}
-    told = dataclasses.asdict(result) | {"ok": result.ok}
-    del told["error"]
-    return told
-
-
-def _show_verified(screen: Screen, found: list[Verification]) -> None:
-    if screen.as_json:
-        screen.emit([_verified_document(result) for result in found])
-        return
-    screen.table(
-        ["view", "verdict", "missing", "extra"],
-        [[r.view, _verdict(r), *([r.missing, r.extra] if r.error is None else ["", ""])] for r in found],
-    )
-    for result in found:
-        for choice in result.choices:
-            screen.out.print(f"{result.view} leaves open {choice}", markup=False, highlight=False)
-        if result.inexact:
-            screen.out.print(_by_chance(result), markup=False, highlight=False)
-        for kind, rows in (("missing", result.missing_sample), ("extra", result.extra_sample)):
-            if rows:
-                screen.table(list(rows[0]), [list(row.values()) for row in rows], f"{kind} in {result.view}")
-        if result.error is not None:
-            screen.error(result.error, result.view)
-
-
-def _verdict(result: Verification) -> str:
-    if result.error is not None:
-        return FAILED
-    if not result.ok:
-        return "DIFFERENT"
-    return "equal, ties decided by the key" if result.choices else "equal"
-
-
-def _by_chance(result: Verification) -> str:
-    columns = ", ".join(result.inexact)
-    why = "computed from floating-point aggregates, whose last digits depend on the order of rows"
-    return f"{result.view} differs only in {columns}, {why}: this may be chance"
 
 
 @app.command()
@@ -338,7 +220,7 @@ def watch(
         nonlocal told
         told += 1
         if screen.as_json:
-            screen.emit(_outcome_document(outcome))
+            screen.emit(outcome_document(outcome))
         else:
             screen.out.print(
                 f"{time.strftime('%H:%M:%S')}  {outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  "
