@@ -15,6 +15,7 @@ from rollview import Rollview, connect
 from rollview.engine.session import DELTA_SETTINGS, delta_package, start_session
 from rollview.errors import UserError
 from rollview.limits import DEFAULT, Limits
+from seeds import VARIABLE, choose_seed
 from stores import KINDS, need_delta
 
 PROTOCOLS = ("classic", "connect")
@@ -29,6 +30,19 @@ _ON_SPARK = {"spark", "opened"}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="write the golden texts again instead of comparing them")
+
+
+def pytest_configure() -> None:
+    choose_seed()
+
+
+def pytest_report_header() -> str:
+    return f"{VARIABLE}={choose_seed()}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The header again: with -q there is none."""
+    terminalreporter.write_line(pytest_report_header())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,6 +75,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": port,
         "spark.databricks.delta.snapshotPartitions": "1",
+        # few rows, and every test other code: to optimize it takes longer than to run it
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     delta = {"spark.jars.packages": delta_package(), **DELTA_SETTINGS}
     try:

@@ -94,12 +94,14 @@ def test_a_limit_shows_no_more_than_it_says_and_keeps_no_more_than_it_needs() ->
     rv = filled(random.Random(6), 400)
     rv.create("v", "SELECT id FROM sale ORDER BY id LIMIT 3")
     rv.create("reader", "SELECT count(*) AS n FROM v")
+    rv.create("bag", "SELECT note FROM visit ORDER BY note LIMIT 3")
     for start in (-1000, -2000):
         more(rv, random.Random(start), start, 300)
         rv.refresh_all()
         assert len(rows(rv.table("v"))) == 3
         assert rows(rv.table("reader")) == [(3,)]
         assert rv.store.count(rv.catalog.state("v")) == 103
+        assert sum(copies for _, copies in rows(rv.engine.output(rv.store.read(rv.catalog.state("bag"))))) == 103
     rv.sql("DELETE FROM sale WHERE id < -1950")
     rv.refresh_all()
     assert sorted(rows(rv.table("v"))) == [(-1950,), (-1949,), (-1948,)]

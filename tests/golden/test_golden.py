@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from golden_texts import FOLDER, texts
+from golden_texts import FOLDER, PARTS, texts
 
 
-def test_views_are_compiled_as_before(request: pytest.FixtureRequest) -> None:
-    found = dict(texts())
-    files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.glob("*/*.txt")}
+def test_every_file_belongs_to_a_part() -> None:
+    assert {file for part in PARTS for file in FOLDER.glob(f"{part}*.txt")} == set(FOLDER.glob("*/*.txt"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_views_are_compiled_as_before(part: str, request: pytest.FixtureRequest) -> None:
+    found = dict(texts(part))
+    files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.glob(f"{part}*.txt")}
     if request.config.getoption("--bless"):
         for name in files.keys() - found.keys():
             files[name].unlink()

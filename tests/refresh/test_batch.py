@@ -225,7 +225,7 @@ def test_ctrl_c_stops_everything(medal: Rollview, monkeypatch: pytest.MonkeyPatc
         begun.append(name)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(medal.engine), "parallel", parallel)
+    monkeypatch.setattr(medal.engine, "parallel", parallel)
     monkeypatch.setattr(batch, "refresh_view", interrupted)
     medal.catalog.limits = Limits(views_at_a_time=1)
     with pytest.raises(KeyboardInterrupt):

@@ -596,7 +596,7 @@ def test_rows_of_any_type_are_found_by_their_values(rv: Rollview) -> None:
         assert found is not None
         for row in found.to_pylist():
             path, position = row.pop(FILE), row.pop(POSITION)
-            held = next(held for name, held in whole.items() if path.endswith(name))
+            held = next(held for name, held in whole.items() if name.endswith(path))
             assert held.slice(position, 1).drop_columns(["f"]).to_pylist() == [
                 {k: v for k, v in row.items() if k != "f"}
             ]

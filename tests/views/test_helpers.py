@@ -20,7 +20,7 @@ from rollview.plan.nodes import Node, show_plan
 from rollview.refresh import refresh
 from rollview.state.helpers import helped, helper_id
 from rollview.state.types import FORMAT
-from rollview.views import create, write
+from rollview.store.protocol import Commit
 from rollview.views.catalog import DEFINITION
 from rounds import VIEWS, followed, judged
 
@@ -94,8 +94,8 @@ def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Ro
     assert all(view.fresh for view in rv.views())
     assert all(set(view.vector) <= {"line", "part", "stock"} for view in rv.views())
     assert rv.tables() == ["line", "part"]
-    assert "helper" in rv.explain("most", verbose=True)
-    assert "aggregate by" in rv.explain("most", verbose=True)
+    assert "helper" in rv.explain("most")
+    assert "aggregate by" in rv.explain("most")
     for name in ("reader", *views):
         rv.drop(name)
     assert rv.store.tables() == ["line", "part"]
@@ -162,22 +162,28 @@ def test_a_helper_that_is_lost_costs_a_recomputation_and_no_more(session: Rollvi
 
 
 def test_an_interrupted_creation_leaves_no_helper(session: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
-    rv, write_whole = session, write.write_whole
+    rv, write = session, session.store.create
+    state = rv.catalog.state("v")
 
-    def interrupted(*arguments: object, over: bool = False) -> None:
-        raise KeyboardInterrupt
+    def interrupted(table: str, *arguments: Any, **named: Any) -> Commit:
+        if table == state:
+            raise KeyboardInterrupt
+        return write(table, *arguments, **named)
 
-    def written_and_interrupted(*arguments: Any, over: bool = False) -> None:
-        write_whole(*arguments, over=over)
-        raise KeyboardInterrupt
+    def written_and_interrupted(table: str, *arguments: Any, **named: Any) -> Commit:
+        done = write(table, *arguments, **named)
+        if table == state:
+            raise KeyboardInterrupt
+        return done
 
-    monkeypatch.setattr(create, "write_whole", interrupted)
+    monkeypatch.setattr(rv.store, "create", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
     assert rv.store.tables() == ["line", "part"]
-    monkeypatch.setattr(create, "write_whole", written_and_interrupted)
+    monkeypatch.setattr(rv.store, "create", written_and_interrupted)
     with pytest.raises(KeyboardInterrupt):
         rv.create("v", STOCK)
+    monkeypatch.undo()
     rv.sql(CHANGES[0])
     assert rv.refresh("v").strategy == "row_delta"
     assert rv.verify("v").ok
@@ -319,7 +325,7 @@ def test_windows_that_look_backward_do_not_read_what_comes_before() -> None:
     for name, query in RUNNING.items():
         rv.create(name, query)
         assert len(helpers(rv, name)) == (2 if name == "of_both" else 1)
-        script = rv.explain(name, verbose=True).split("refresh: ")[1]
+        script = rv.explain(name).split("refresh: ")[1]
         assert "__position" in script
         assert "< __position" not in script.replace("_d > __position", "_d < __position")
     for turn in range(4):
@@ -374,13 +380,13 @@ def test_appending_in_order_reads_nothing_of_what_was_there(
     for i, (functions, _) in enumerate(BACKWARD):
         calls = functions.replace("OVER w", f"OVER ({over})").replace("OVER (w", f"OVER ({over}")
         rv.create(f"v{i}", f"SELECT id, part, {calls} FROM line")
-    select = type(rv.engine).select
+    select = rv.engine.select
 
-    def noted(self: Any, plan: Node, frames: Any, *more: Any) -> Any:
+    def noted(plan: Node, frames: Any, *more: Any) -> Any:
         found.append(show_plan(plan))
-        return select(self, plan, frames, *more)
+        return select(plan, frames, *more)
 
-    monkeypatch.setattr(type(rv.engine), "select", noted)
+    monkeypatch.setattr(rv.engine, "select", noted)
     rv.sql("INSERT INTO line VALUES (50, 1, 3), (51, 2, 9), (52, 1, NULL)")
     for result in rv.refresh_all():
         assert rv.verify(result.view).ok, result
@@ -407,7 +413,7 @@ def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
     }
     for name, query in views.items():
         rv.create(name, query, policy="INCREMENTAL STRICT")
-    assert "__from" in rv.explain("week", verbose=True)
+    assert "__from" in rv.explain("week")
     for change in (
         "INSERT INTO sale VALUES (61, 1, DATE '2024-03-01', 3), (62, 2, DATE '2024-03-02', NULL)",
         "DELETE FROM sale WHERE id IN (20, 60); UPDATE sale SET n = 8 WHERE id = 41",

@@ -1,6 +1,6 @@
 """Refreshing several views: upstream before downstream, siblings side by side, all to one vector of the base tables.
 
-Of each view it is told what became of it. A view that fails stops those that read it, and no others.
+Each view has an outcome. A view that fails stops the views that read it, and no others.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _upstream(catalog: Catalog, name: str) -> list[str]:
 
 def _in_front(what: str, error: RollviewError) -> RollviewError:
     """The error with a sentence before what it says."""
-    told = copy.copy(error)
-    told.what = f"{what}: {error.what}"
-    told.args = (told.what,)
-    return told
+    found = copy.copy(error)
+    found.what = f"{what}: {error.what}"
+    found.args = (found.what,)
+    return found
 
 
 def refresh_all(
@@ -194,5 +194,5 @@ def _has_moved(catalog: Catalog, view: View, freshness: Freshness) -> bool:
         vector = catalog.reflected(view).vector
         moved = freshness.behind(view, vector) or freshness.unversioned(view, vector)
         return bool(moved) or catalog.store.damage(catalog.state(view.name)) is not None
-    except (RollviewError, KeyError):  # its refresh will tell
+    except (RollviewError, KeyError):  # its refresh reports the error
         return True

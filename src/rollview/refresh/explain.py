@@ -89,10 +89,10 @@ def _reads(catalog: Catalog, view: View, now: ViewStatus) -> list[Read]:
 
 #: What the kinds of state are, for people.
 _HOW = {
-    "keyed": "one row for each row of the query, told apart by its key",
+    "keyed": "one row for each row of the query, identified by its key",
     "bag": "one row for equal rows of the query, with their number",
     "groups": "one row for each group, with what changes can be added to",
-    "top_rows": "the first rows, and some more in case that these are deleted",
+    "top_rows": "the first rows, and some more in case some of these are deleted",
     "rows": "the rows that the query returned",
 }
 
@@ -195,8 +195,8 @@ def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], targ
     most = most_rows(plan, view.policy, limits, lambda: size(catalog, target))
     if most is not None and rows > limits.always_followed and rows > most():
         return Next(FULL, REASONS["too_much_changed"], "too_much_changed")
-    told = f"{rows:,} changed rows of {', '.join(changed)}" if known else f"changes of {', '.join(changed)}"
-    return Next(plan.strategy, told, None, tuple(_steps(plan)))
+    why = f"{rows:,} changed rows of {', '.join(changed)}" if known else f"changes of {', '.join(changed)}"
+    return Next(plan.strategy, why, None, tuple(_steps(plan)))
 
 
 def _steps(plan: RefreshPlan) -> list[StepRead]:

@@ -1,4 +1,4 @@
-"""What ``explain`` tells of a view: as an object, as JSON, and as text for people."""
+"""The explanation of a view: as an object, as JSON, and as text for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types of what aggregates and window functions make: the engine is asked once, and a view records the answers.
+"""The types of the results of aggregates and window functions: the engine finds them once, and the view records them.
 
 They are recorded by the names of columns, which are unique in a plan. A plan has columns of the same names whenever the
 view is compiled again; if one is not recorded, this version of rollview compiles the view in another way.
@@ -24,7 +24,7 @@ FORMAT = 1
 
 
 class Types(Protocol):
-    """What tells the types of columns, as Spark writes them."""
+    """Gives the types of columns, as Spark writes them."""
 
     def of(self, plan: Node, columns: Sequence[Column]) -> dict[str, str]:
         """The types of some columns of a plan, by their names."""

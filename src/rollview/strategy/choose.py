@@ -19,7 +19,7 @@ from rollview.strategy.plan import RefreshPlan, Refusal
 from rollview.strategy.row_delta import RowDelta
 from rollview.strategy.strategy import Choice, Situation, Strategy
 
-#: All strategies, in the order of what a changed row costs.
+#: All strategies, from the one that does least to the one that does most.
 STRATEGIES: tuple[Strategy, ...] = (
     NoOp(),
     Append(),
@@ -76,12 +76,4 @@ def most_rows(plan: RefreshPlan, policy: Policy, limits: Limits, whole: Callable
 
 def choices(situation: Situation) -> list[Choice]:
     """Every strategy, with the changes that it is for, or why it does not apply to the view."""
-    found = []
-    for strategy in STRATEGIES:
-        if isinstance(strategy, NoOp | Full):
-            found.append(strategy.choice(situation, situation.state))
-        elif situation.reason is not None or situation.state is None:
-            found.append(strategy.refuses(Full().choice(situation, None).why))
-        else:
-            found.append(strategy.choice(situation, situation.state))
-    return found
+    return [strategy.explained(situation) for strategy in STRATEGIES]

@@ -31,9 +31,12 @@ class Full(Strategy):
             return Refusal(f"{reason}: {REASONS[reason]}; its policy is INCREMENTAL STRICT, so nothing was done")
         return recomputation(reason)
 
-    def choice(self, situation: Situation, state: State | None) -> Choice:
-        if situation.reason is not None or state is None:
+    def explained(self, situation: Situation) -> Choice:
+        if situation.reason is not None or situation.state is None:
             return self.applies(REASONS[situation.reason or "not_compiled"])
+        return self.choice(situation, situation.state)
+
+    def choice(self, situation: Situation, state: State) -> Choice:
         if situation.policy is Policy.STRICT:
             return self.refuses("the policy is INCREMENTAL STRICT; only REFRESH … FULL does it")
         much = ", or if so much has changed that it costs less" if situation.policy is Policy.AUTO else ""

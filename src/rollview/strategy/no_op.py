@@ -27,9 +27,12 @@ class NoOp(Strategy):
     def row_cost(self, limits: Limits) -> int:
         return 1  # no row has changed
 
-    def choice(self, situation: Situation, state: State | None) -> Choice:
+    def explained(self, situation: Situation) -> Choice:
         why = "while no column that the view uses has changed"
         return self.refuses(why) if situation.varies else self.applies(why)
+
+    def choice(self, situation: Situation, state: State) -> Choice:
+        return self.explained(situation)
 
 
 def unchanged() -> RefreshPlan:

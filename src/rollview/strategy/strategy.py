@@ -13,6 +13,7 @@ from rollview.parse.views import Policy
 from rollview.state.state import State
 from rollview.strategy.plan import RefreshPlan, Refusal
 from rollview.strategy.propagate import Change
+from rollview.strategy.reasons import REASONS
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,15 @@ class Strategy(ABC):
         """What a changed row costs, in rows of a recomputation."""
         return limits.row_cost
 
+    def explained(self, situation: Situation) -> Choice:
+        """Whether a view can be refreshed by this strategy after some change, and after which."""
+        if situation.reason is not None or situation.state is None:
+            return self.refuses(REASONS[situation.reason or "not_compiled"])
+        return self.choice(situation, situation.state)
+
     @abstractmethod
     def choice(self, situation: Situation, state: State) -> Choice:
-        """Whether a view can be refreshed by this strategy after some change, and after which."""
+        """The same for a view that need not be recomputed."""
 
     def applies(self, why: str) -> Choice:
         return Choice(self.name, True, why)

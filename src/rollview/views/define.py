@@ -1,4 +1,4 @@
-"""What a view comes to be: query → plan → state, and the columns and the layout of the definition."""
+"""A query → plan → state, and with them the columns and the layout of a view's definition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rollview.strategy.reasons import INEXACT
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.compiled import BUG, Compiled, Failed, compiled_query, guarded, report
-from rollview.views.definition import ROWS, Column, Layout, View
+from rollview.views.definition import ROWS, Layout, View, ViewColumn
 from rollview.views.dry_run import takes_plans
 from rollview.views.relation import rows_at
 
@@ -67,7 +67,7 @@ def undefined(
 def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame: Frame) -> Defined:
     """The view with its columns and layout, and the rows of its state at a vector; ``frame`` is its query there."""
     engine = catalog.engine
-    view = replace(view, columns=tuple(Column(*column) for column in engine.columns(frame)))
+    view = replace(view, columns=tuple(ViewColumn(*column) for column in engine.columns(frame)))
     catalog.store.check_types(view.title, frame)
     compiled = compiled_query(view)
     reason = compiled.reason
@@ -198,7 +198,7 @@ def with_choices_made(
     return rows, query.choices
 
 
-def visible_key(query: CompiledView, columns: Sequence[Column]) -> tuple[str, ...]:
+def visible_key(query: CompiledView, columns: Sequence[ViewColumn]) -> tuple[str, ...]:
     """The columns that tell a view's rows apart, if they can be seen. If there is one row at most, any column does."""
     keyed = query.keyed
     if keyed.key == ():

@@ -20,7 +20,7 @@ Vector = dict[str, int | None]
 
 
 @dataclass(frozen=True)
-class Column:
+class ViewColumn:
     """A column of the query."""
 
     name: str
@@ -82,7 +82,7 @@ class View:
     query: Query
     policy: Policy
     comment: str | None
-    columns: tuple[Column, ...]
+    columns: tuple[ViewColumn, ...]
     sources: Mapping[Name, str]
     bases: Mapping[str, BaseTable]
     layout: Layout
@@ -128,7 +128,7 @@ class View:
         fields = json.loads(text)
         fields["query"] = Query(**fields["query"])
         fields["policy"] = Policy(fields["policy"])
-        fields["columns"] = tuple(Column(**column) for column in fields["columns"])
+        fields["columns"] = tuple(ViewColumn(**column) for column in fields["columns"])
         fields["sources"] = {tuple(name): table for name, table in fields["sources"]}
         fields["bases"] = {
             table: BaseTable(

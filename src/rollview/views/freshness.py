@@ -16,7 +16,7 @@ from rollview.views.definition import View
 
 
 class Freshness:
-    """Which views are behind; of each it is found out once. ``fixed`` versions count as the newest ones."""
+    """Which views are behind; each is looked at once. ``fixed`` versions count as the newest ones."""
 
     def __init__(self, catalog: Catalog, fixed: Mapping[str, Identity] | None = None) -> None:
         self._catalog = catalog

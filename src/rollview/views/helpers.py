@@ -1,8 +1,7 @@
-"""Helpers of views: made with them, dropped with them. What they are, ``state/helpers`` says.
+"""Helpers are created and dropped with their view; ``state/helpers`` describes them.
 
-A helper costs one more write at every refresh, and room. It is worth that where it saves reading a large table again
-and its groups are far fewer than the rows that they stand for; and wherever what it stores would have other values when
-computed again.
+A helper costs space and one more write at every refresh. It is created in two cases: if it saves reading a large table
+again and has far fewer groups than that table has rows; and if recomputing its values would give other last digits.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from rollview.views.definition import Helper, View
 from rollview.views.relation import query_at, relation, rows_at
 from rollview.views.write import write_whole
 
-#: The helpers that were made for one view, and for its helpers: the same part of a query is stored once.
+#: The helpers that were created for one view and for its helpers: the same part of a query is stored once.
 Known = dict[str, Helper | None]
 
 
@@ -96,7 +95,7 @@ def with_new_helpers(
 
 
 def _drop_made(catalog: Catalog, known: Known, before: Collection[str]) -> None:
-    """Drops the helpers that were made since."""
+    """Drops the helpers that were created since."""
     new = [id for id in known if id not in before]
     drop_helpers(catalog, [found for id in new if (found := known.pop(id)) is not None])
 
@@ -187,15 +186,15 @@ def _too_many_values(catalog: Catalog, own: View, node: Node, at: Mapping[str, I
 
 
 def _follows(state: State) -> bool:
-    """Whether a helper follows rows that come without a look at its tables."""
+    """Whether a helper can follow inserted rows without reading its tables."""
     if isinstance(state, Groups):
         return all(partial.combine != RECOMPUTE for partial in state.partials)
     return isinstance(state, TopRows)
 
 
 def without_lost(catalog: Catalog, view: View) -> View:
-    """The view as it is; without helpers if one is no more or damaged: then it is stored in another way, and
-    recomputed."""
+    """The view as it is; without helpers if one of them is missing or damaged: then its state has another layout, and
+    the view is recomputed."""
     if all(catalog.has(helper.name) and catalog.damage(helper.name) is None for helper in view.helpers):
         return view
     bases = {table: view.bases[table] for table in view.tables}
@@ -214,7 +213,7 @@ def drop_helpers(catalog: Catalog, helpers: Sequence[Helper]) -> None:
 
 
 def helpers_of(catalog: Catalog, name: str) -> list[Helper]:
-    """The helpers of a view whose definition is lost, and theirs, by their names."""
+    """The helpers of a view whose definition is lost, and their helpers, found by their names."""
     states = (table for table in catalog.store.tables() if view_of(table) == name and table != catalog.state(name))
     helpers = (catalog.store.owner(table, STATE_PREFIX) for table in states)
     return [Helper("", helper, ()) for helper in helpers if helper is not None]

@@ -256,7 +256,7 @@ def _number(value: int) -> Expr:
 
 
 def _signed(rows: pa.Table, columns: Sequence[str], stored: Sequence[str]) -> pa.Table:
-    """Changed rows with their weight and commit. A store that does not tell commits apart gives NULL for them."""
+    """Changed rows with their weight and commit. If the store does not report commits, these are NULL."""
     gone = pc.is_in(rows.column(CHANGE_TYPE), value_set=pa.array([DELETE, UPDATE_BEFORE]))
     weights = pc.if_else(gone, pa.scalar(-1, pa.int64()), pa.scalar(1, pa.int64()))
     if COMMIT_VERSION in rows.column_names:

@@ -1,4 +1,4 @@
-"""What the tables and columns of a view look like now, next to what they were when it was made."""
+"""The tables and columns of a view as they are now, compared with those when the view was created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rollview.views.relation import relation
 
 
 def over_tables_now(catalog: Catalog, view: View) -> View:
-    """The view over tables that were made anew: of the columns that it knew those that are there, and the keys."""
+    """The view over tables that were replaced: with those of its columns that still exist, and the new keys."""
     bases = {}
     for table, base in view.bases.items():
         now = relation(catalog, table).base()
@@ -25,7 +25,7 @@ def over_tables_now(catalog: Catalog, view: View) -> View:
 
 @contextlib.contextmanager
 def schema_errors(view: View) -> Iterator[None]:
-    """A query that was right when the view was made and is not any more: a base table has changed its shape."""
+    """Reports an error in a query that was valid when the view was created: a base table has another schema now."""
     try:
         yield
     except (SqlError, ColumnNotFound) as error:
@@ -33,7 +33,7 @@ def schema_errors(view: View) -> Iterator[None]:
             f"The query of {view.title} no longer fits its base tables: {error.what}",
             where=None if view.owner else error.where,
             why=error.why or "a base table was replaced by one with another schema; the view is as it was",
-            todo="bring the column back, or define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
+            todo="bring the column back, or redefine the view with CREATE OR REPLACE MATERIALIZED VIEW",
         ) from error
 
 
@@ -51,5 +51,5 @@ def check_same_columns(view: View, now: list[tuple[str, str]]) -> None:
     raise SchemaChanged(
         f"The columns of {view.title} would change: {'; '.join(differing)}",
         why="a base table was replaced by one with another schema; the view is as it was",
-        todo="define the view anew with CREATE OR REPLACE MATERIALIZED VIEW",
+        todo="redefine the view with CREATE OR REPLACE MATERIALIZED VIEW",
     )

@@ -1,15 +1,16 @@
 """Comparing a view with its query run from scratch, both ways, as bags.
 
-The text is run as it is: so a fault of the compiler is seen, too. Only if the view differs, and the query leaves a
-choice open (ties, the order of elements), is it compared with the compiled query, which makes the view's choices; then
-it has to be equal to that in every row.
+The engine runs the user's text, so that a fault of the compiler is seen, too. If the view differs, and only if the
+query leaves a choice open (ties, the order of elements), the view is compared with the compiled query, which makes the
+same choices as the view. Then every row has to be equal.
 
-Each row of the query counts +1 and each row of the view −1; what does not cancel is missing or extra. DOUBLE and FLOAT
-values count as equal if they agree to nine significant digits, because a sum depends on the order of its terms.
+Each row of the query counts +1 and each row of the view −1. Rows whose counts do not add up to zero are missing or
+extra. DOUBLE and FLOAT values are equal if they agree to nine significant digits: a sum depends on the order of its
+terms.
 
-Other values that are computed from such a sum, ``CAST(SUM(x) AS STRING)`` or its hash, may differ by chance; or because
-the view is wrong, and nothing in them tells which. So such a view is not equal, and if its other columns are, as a bag,
-the result names those that may have differed by chance.
+Other values that are computed from such a sum, ``CAST(SUM(x) AS STRING)`` or its hash, may differ by chance, or because
+the view is wrong; the values do not show which. Such a view is reported as different. If its other columns are equal,
+as a bag, the result names the columns that may have differed by chance.
 """
 
 from __future__ import annotations

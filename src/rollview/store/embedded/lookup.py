@@ -82,7 +82,7 @@ def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array])
                 places.append(here + begin)
         begin += size
     found = pa.concat_tables([snapshot.arrow_schema.empty_table(), *tables])
-    named = found.append_column(FILE, pa.array([Path(path).as_uri()] * found.num_rows, pa.string()))
+    named = found.append_column(FILE, pa.array([Path(path).name] * found.num_rows, pa.string()))
     at = pa.array(np.concatenate([np.empty(0, np.int64), *places]), pa.int64())
     return named.append_column(POSITION, at), read
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from urllib.parse import unquote, urlparse
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -140,8 +140,8 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
     placed = placed.dropDuplicates([FILE, POSITION])
     edits = edits.where(f"{FILE} IS NULL").unionAll(placed)
     counts = {row[0]: row[1] for row in edits.groupBy(KIND).count().collect()}
-    by_path = _files_by_path(snapshot)
-    removed = tuple(by_path[_local(row[0])] for row in placed.select(FILE).distinct().collect())
+    by_name = _files_by_name(snapshot)
+    removed = tuple(by_name[row[0]] for row in placed.select(FILE).distinct().collect())
     added: list[DataFile] = []
     feed: list[DataFile] = []
     try:
@@ -166,21 +166,17 @@ def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequen
     return result
 
 
-def _files_by_path(snapshot: Snapshot) -> dict[str, DataFile]:
-    return {snapshot.path(file): file for file in snapshot.files}
-
-
-def _local(uri: str) -> str:
-    return unquote(urlparse(uri).path)
+def _files_by_name(snapshot: Snapshot) -> dict[str, DataFile]:
+    return {Path(file.path).name: file for file in snapshot.files}
 
 
 def _numbered(snapshot: Snapshot, edits: pa.Table) -> tuple[pa.Table, list[DataFile]]:
-    """The edits with numbers of files instead of the addresses that Spark gives, and these files."""
+    """The edits with numbers of files instead of their names, and these files."""
     coded = edits[FILE].combine_chunks().dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-    by_path = _files_by_path(snapshot)
-    files = [by_path[_local(uri)] for uri in coded.dictionary.to_pylist()]
+    by_name = _files_by_name(snapshot)
+    files = [by_name[name] for name in coded.dictionary.to_pylist()]
     return edits.set_column(edits.column_names.index(FILE), FILE, coded.indices), files
 
 

@@ -24,8 +24,9 @@ UPDATE = "update"
 
 
 def located(frame: DataFrame) -> DataFrame:
-    """The rows of files with their file and position."""
-    return frame.selectExpr("*", f"_metadata.file_path AS {FILE}", f"_metadata.row_index AS {POSITION}")
+    """The rows of files with the name of their file, which is unique in a table, and their position. Readers spell the
+    path of one file in different ways."""
+    return frame.selectExpr("*", f"_metadata.file_name AS {FILE}", f"_metadata.row_index AS {POSITION}")
 
 
 def struct_of(schema: StructType, values: Mapping[str, str] | None = None, prefix: str = "") -> str:

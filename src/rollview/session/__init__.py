@@ -1,0 +1,15 @@
+"""What a user calls.
+
+| file | what it does |
+|---|---|
+| ``arguments.py`` | values that a caller gives, checked |
+| ``answers.py`` | results as rows of SQL |
+| ``statements.py`` | statements that are not about materialized views |
+| ``rollview.py`` | ``Rollview``: a session |
+| ``connect.py`` | ``connect``: opens one |
+"""
+
+from rollview.session.connect import connect
+from rollview.session.rollview import Rollview
+
+__all__ = ["Rollview", "connect"]

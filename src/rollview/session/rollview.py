@@ -1,0 +1,241 @@
+"""A session: what a user calls. Everything is delegated to the rooms that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rollview.engine.protocol import Answer, Engine, Frame
+from rollview.engine.spark import SparkEngine
+from rollview.errors import (
+    UserError,
+)
+from rollview.limits import DEFAULT, Limits
+from rollview.parse.names import parse_name
+from rollview.parse.parameters import Args, bound
+from rollview.parse.tokens import split_script
+from rollview.parse.tree import RAW_STRINGS
+from rollview.parse.views import (
+    CreateView,
+    DescribeView,
+    DropView,
+    ExplainView,
+    Policy,
+    RefreshView,
+    ShowViews,
+    ViewStatement,
+    parse_view_statement,
+)
+from rollview.refresh.batch import refresh_all, refresh_upstream
+from rollview.refresh.explain import explain_view
+from rollview.refresh.explanation import Explanation
+from rollview.refresh.refresh import refresh_view
+from rollview.session.answers import of_refresh, of_views
+from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
+from rollview.session.statements import check_catalog, known_names, run_statement
+from rollview.store.protocol import Store
+from rollview.views.catalog import Catalog
+from rollview.views.create import create_view
+from rollview.views.drop import drop_view
+from rollview.views.freshness import Freshness
+from rollview.views.relation import relation
+from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
+from rollview.views.status import status_of
+from rollview.views.verify import verify_all, verify_view
+
+
+class Rollview:
+    """A session: SQL over the store's tables, and the materialized views over them."""
+
+    def __init__(self, engine: Engine, store: Store, limits: Limits = DEFAULT) -> None:
+        self._catalog: Catalog | None = Catalog(store, engine, limits)
+        self._trusted: set[str] = set()
+
+    @property
+    def catalog(self) -> Catalog:
+        """The views, their store and their engine. Raises an error if the session is closed."""
+        if self._catalog is None:
+            raise UserError("This session is closed", todo="open another: rollview.connect(…)")
+        return self._catalog
+
+    @property
+    def engine(self) -> Engine:
+        """What computes."""
+        return self.catalog.engine
+
+    @property
+    def store(self) -> Store:
+        """Where the tables are."""
+        return self.catalog.store
+
+    def close(self) -> None:
+        """Ends the session; it can be closed again, but not used. Spark is stopped if rollview started it and no other
+        open session of this process uses it; a Spark session that was given stays as it is."""
+        if self._catalog is not None:
+            self._catalog.engine.close()
+        self._catalog = None
+
+    def __enter__(self) -> Rollview:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session; a local one is started now if it was not needed before."""
+        if isinstance(self.engine, SparkEngine):
+            return self.engine.spark
+        raise UserError("There is no Spark here", why="the session was opened on DuckDB")
+
+    def sql(self, text: str, args: Args | None = None) -> DataFrame:
+        """Runs SQL: statements about materialized views, statements that change tables, and anything that Spark knows.
+
+        Several statements are separated by semicolons; the result of the last one is returned. ``args`` are values for
+        ``:name`` markers, as a dict, or for ``?`` markers, as a list: ``rv.sql("SELECT * FROM t WHERE id = :id",
+        {"id": 7})``. A view that is created with them keeps these values.
+        """
+        check_text(text, SQL, SQL_TODO)
+        catalog = self.catalog
+        statements = split_script(text)
+        if not statements:
+            raise UserError("There is no statement in this text")
+        if args is not None:
+            statements = self.bound(statements, args)
+        for statement in statements[:-1]:
+            self.answer(statement)
+        found = self.answer(statements[-1])
+        frame = catalog.engine.small(found.rows, found.schema) if isinstance(found, Answer) else found
+        with self.engine.errors(statements[-1], lambda: known_names(catalog)):
+            shown: DataFrame = catalog.engine.output(frame)
+        return shown
+
+    def bound(self, statements: Sequence[str], args: Args) -> list[str]:
+        """The statements with values in the place of their markers, written as this session reads strings."""
+        return bound(statements, args, lambda: self.engine.result_settings().get(RAW_STRINGS) == "true")
+
+    def answer(self, sql: str) -> Answer | Frame:
+        """Runs one statement. An answer of rollview itself is not made a frame, so it may need no Spark."""
+        if (about_view := parse_view_statement(sql)) is not None:
+            return self._run_view_statement(about_view)
+        return run_statement(self.catalog, sql)
+
+    def _run_view_statement(self, statement: ViewStatement) -> Answer:
+        if isinstance(statement, ShowViews):
+            return of_views(self.views())
+        if isinstance(statement, CreateView):
+            return of_refresh(create_view(self.catalog, statement, self._trusted))
+        name = self.store.canonical(statement.name)
+        if isinstance(statement, RefreshView):
+            return of_refresh(refresh_view(self.catalog, name, full=statement.full))
+        if isinstance(statement, DropView):
+            if not (statement.if_exists and not self.catalog.has(name)):
+                drop_view(self.catalog, name)
+            return Answer({"dropped": "STRING"}, [[name]])
+        if isinstance(statement, DescribeView):
+            columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
+            return Answer({"column": "STRING", "type": "STRING"}, columns)
+        assert isinstance(statement, ExplainView)
+        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name).text(verbose=statement.verbose)]])
+
+    def create(
+        self,
+        name: str,
+        query: str,
+        *,
+        policy: str | Policy = Policy.AUTO,
+        comment: str | None = None,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+        args: Args | None = None,
+    ) -> RefreshResult:
+        """Makes a materialized view. ``args`` are values for markers in the query, as for ``sql``."""
+        check_text(query, "A view's query", "give the SELECT as a string, not its result")
+        statements = split_script(query)
+        if args is not None:
+            statements = self.bound(statements, args)
+        if len(statements) != 1:
+            raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
+        chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+        check_text(name, NAME, NAME_TODO)
+        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
+        return create_view(self.catalog, statement, self._trusted)
+
+    def declare_deterministic(self, *functions: str) -> None:
+        """Promises that these registered functions give the same result for the same arguments: views may use them."""
+        for function in functions:
+            check_text(function, "A function's name", "give the names as strings")
+        self._trusted |= {function.lower() for function in functions}
+
+    def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
+        """Brings a view to the newest versions of its base tables; with ``upstream``, the views that it reads first.
+
+        Without ``upstream``, the views that it reads stay as they are; the result's ``stale`` names those behind.
+        """
+        if upstream:
+            return refresh_upstream(self.catalog, self._name(name), full=full)
+        return refresh_view(self.catalog, self._name(name), full=full)
+
+    def refresh_all(self, names: Iterable[str] | None = None, *, full: bool = False) -> list[Outcome]:
+        """Refreshes every view, or those that are named, upstream views first, all to the versions that the base tables
+        have now. No view's failure is raised: each view has an outcome, in the order of the refresh. A view is
+        refreshed, or it failed, or it was skipped because of a view upstream that failed::
+
+            for outcome in rv.refresh_all():
+                print(outcome.view, outcome.outcome, outcome.explanation)
+        """
+        return refresh_all(self.catalog, None if names is None else self.existing(names), full=full)
+
+    def existing(self, names: Iterable[str]) -> list[str]:
+        """The canonical names of views. Raises an error for a name that is no view's."""
+        if not isinstance(names, Iterable):
+            raise UserError(f"Names are a list, not {article(names)}", todo=NAME_TODO)
+        found = [self._name(name) for name in ([names] if isinstance(names, str) else names)]
+        for name in found:
+            if not self.catalog.has(name):
+                self.catalog.get(name)
+        return found
+
+    def table(self, name: str, version: int | None = None) -> DataFrame:
+        """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
+        found = self._name(name)
+        if self.store.has_catalog and version is None:
+            check_catalog(self.catalog, [parse_name(name)])
+        frame: DataFrame = self.engine.output(relation(self.catalog, found).rows(version))
+        return frame
+
+    def verify(self, name: str) -> Verification:
+        """Compares a view with its query run from scratch over the versions that the view reflects."""
+        return verify_view(self.catalog, self._name(name))
+
+    def verify_all(self, names: Iterable[str] | None = None) -> list[Verification]:
+        """Verifies every view, or those that are named. No view's failure is raised: a view that cannot be compared has
+        an ``error``, and is not ``ok``."""
+        return verify_all(self.catalog, None if names is None else self.existing(names))
+
+    def explain(self, name: str, *, verbose: bool = False) -> str:
+        """What a view is, what it reads and stores, and what its next refresh would do, as text. With ``verbose``, its
+        plan, the compiled SQL, and the plans of a refresh's steps, too."""
+        return self.explanation(name).text(verbose=verbose)
+
+    def explanation(self, name: str) -> Explanation:
+        """The same as an object."""
+        return explain_view(self.catalog, self._name(name))
+
+    def views(self) -> list[ViewStatus]:
+        """The materialized views and how fresh they are, damaged ones among them."""
+        freshness = Freshness(self.catalog)
+        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
+
+    def tables(self) -> list[str]:
+        """The tables of the store, without the state tables of views."""
+        return self.catalog.tables()
+
+    def drop(self, name: str) -> None:
+        """Drops a materialized view that no other view reads."""
+        drop_view(self.catalog, self._name(name))
+
+    def _name(self, name: str) -> str:
+        check_text(name, NAME, NAME_TODO)
+        return self.store.canonical(parse_name(name))

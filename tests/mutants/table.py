@@ -1,0 +1,318 @@
+"""One-line faults of the delta rules: each must be found by the cases or by the random views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``old`` in a file of ``src/rollview`` becomes ``new``. The file's own cases are those of ``cases``."""
+
+    cases: str
+    file: str
+    what: str
+    old: str
+    new: str
+
+
+def _of(cases: str, file: str, *texts: tuple[str, str, str]) -> list[Mutant]:
+    return [Mutant(cases, file, what, old, new) for what, old, new in texts]
+
+
+MUTANTS = [
+    *_of(
+        "linear",
+        "delta/rules/linear.py",
+        ("a filter is dropped", "else Filter(below, node.condition)", "else below"),
+        ("OUTER is dropped", "node.generator, node.output, node.outer)", "node.generator, node.output, False)"),
+        (
+            "the second side of a union is dropped",
+            "return together(terms, node.output)",
+            "return together(terms[:1], node.output)",
+        ),
+        (
+            "the side that did not change decides no type",
+            "if below is None and converted(node)",
+            "if False and converted(node)",
+        ),
+    ),
+    *_of(
+        "join",
+        "delta/rules/join.py",
+        (
+            "old for new before the change",
+            "[derivation.new(other) for other in node.inputs[:place]]",
+            "[derivation.old(other) for other in node.inputs[:place]]",
+        ),
+        (
+            "new for old after the change",
+            "[derivation.old(other) for other in node.inputs[place + 1 :]]",
+            "[derivation.new(other) for other in node.inputs[place + 1 :]]",
+        ),
+        (
+            "all terms but the first are dropped",
+            "return together(terms, node.columns)",
+            "return together(terms[:1], node.columns)",
+        ),
+        (
+            "conditions are forgotten",
+            "for condition in node.conditions if condition not in own]",
+            "for condition in node.conditions if False]",
+        ),
+        (
+            "conditions that wait are forgotten",
+            "for condition in conditions if condition not in ready]",
+            "for condition in conditions if False]",
+        ),
+    ),
+    *_of(
+        "outer_join",
+        "delta/rules/outer_join.py",
+        (
+            "padded rows are dropped",
+            "terms = [inner_delta(inner, derivation), _padded(node.left, node.right, node, derivation)]",
+            "terms = [inner_delta(inner, derivation)]",
+        ),
+        ("padded rows of the right side are dropped", "if node.kind == FULL:", "if False:"),
+        ("semi for anti", "Join(ANTI, kept, other, node.condition)", "Join('semi', kept, other, node.condition)"),
+        ("the inner join is dropped", "terms = [inner_delta(inner, derivation), ", "terms = ["),
+    ),
+    *_of(
+        "match",
+        "delta/rules/match.py",
+        (
+            "new for old on the right",
+            "negated(node.with_inputs([met, derivation.old(node.right)]))",
+            "negated(node.with_inputs([met, derivation.new(node.right)]))",
+        ),
+        ("new for old on the left", "Join(SEMI, derivation.old(node.left)", "Join(SEMI, derivation.new(node.left)"),
+        (
+            "old for new on the right",
+            "terms.append(node.with_inputs([left, derivation.new(node.right)]))",
+            "terms.append(node.with_inputs([left, derivation.old(node.right)]))",
+        ),
+        (
+            "an unknown comparison does not count",
+            "parts = [*parts, exp.Not(this=exp.Paren(this=false))]",
+            "parts = [*parts, node.compared]",
+        ),
+        (
+            "what was there is not taken back",
+            "terms.append(negated(node.with_inputs([met,",
+            "terms.append((node.with_inputs([met,",
+        ),
+    ),
+    *_of(
+        "semi_anti",
+        "delta/rules/semi_anti.py",
+        (
+            "new for old on the left",
+            "_near(derivation.old(node.left), mine, net",
+            "_near(derivation.new(node.left), mine, net",
+        ),
+        ("an anti join has the sign of a semi join", "exp.Neg(this=turn)", "turn"),
+        (
+            "changed rows whose key is nowhere are lost",
+            "how = LEFT if node.kind == ANTI and left is not None else INNER",
+            "how = INNER",
+        ),
+        (
+            "semi for anti, if a key is there once",
+            "return found if node.kind == SEMI else negated(found)",
+            "return found",
+        ),
+        (
+            "what was there is counted with the wrong sign",
+            "exp.Sub(this=ref(_NOW.name), expression=ref(_MORE.name))",
+            "exp.Add(this=ref(_NOW.name), expression=ref(_MORE.name))",
+        ),
+        ("every key is there once", "return known is not None and known <=", "return True or known <="),
+        (
+            "new for old on the left, if a key is there once",
+            "met = Join(INNER, derivation.old(node.left), flips",
+            "met = Join(INNER, derivation.new(node.left), flips",
+        ),
+        (
+            "old for new on the right, if a key is there once",
+            "node.with_inputs([left, derivation.new(node.right)])",
+            "node.with_inputs([left, derivation.old(node.right)])",
+        ),
+        ("old for new on the right", "near = _near(derivation.new(right)", "near = _near(derivation.old(right)"),
+    ),
+    *_of(
+        "aggregate",
+        "delta/rules/aggregate.py",
+        (
+            "the change is added twice and not taken back",
+            "Computed(WEIGHT, exp.Neg(this=ref(WEIGHT.name))), Computed(_NOW, exp.false())",
+            "Computed(WEIGHT, ref(WEIGHT.name)), Computed(_NOW, exp.false())",
+        ),
+        (
+            "the signs are exchanged",
+            "either(exp.Literal.number(1), exp.Literal.number(-1))",
+            "either(exp.Literal.number(-1), exp.Literal.number(1))",
+        ),
+        (
+            "a value that becomes NULL is no change",
+            "exp.NullSafeEQ(this=ref(i.column.name)",
+            "exp.EQ(this=ref(i.column.name)",
+        ),
+        ("a group that begins was there before", "((_IS, after), (_WAS, before))", "((_IS, after), (_WAS, after))"),
+        ("copies of a row are one", "unit = one_by_one(delta)", "unit = delta"),
+    ),
+    *_of(
+        "recompute",
+        "delta/rules/recompute.py",
+        ("new for old", "k.restrict(derivation.old(side))", "k.restrict(derivation.new(side))"),
+        ("the wrong sign", "weighted(before, -1)", "weighted(before, 1)"),
+        (
+            "a changed right side touches nothing",
+            "for side in node.inputs:\n        below",
+            "for side in node.inputs[:1]:\n        below",
+        ),
+    ),
+    *_of(
+        "recompute",
+        "plan/nodes/joins.py",
+        (
+            "the key NULL is forgotten",
+            "exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value",
+            "exp.EQ(this=value.copy(), expression=ref(name)) for value",
+        ),
+    ),
+    *_of(
+        "window",
+        "delta/rules/window.py",
+        (
+            "different partitions are taken for one",
+            "groups.setdefault(item.partition_by, [])",
+            "groups.setdefault((), [])",
+        ),
+        ("all windows but the last are dropped", "Window(found[-1] if found else node.input", "Window(node.input"),
+        ("the first partitions only", "return derivation.delta(by[-1])", "return derivation.delta(by[0])"),
+    ),
+    *_of(
+        "window_lookback",
+        "delta/rules/window_lookback.py",
+        ("rows at NULL are forgotten", "exp.Or(this=after, expression=touched_null if nulls_first else null)", "after"),
+        (
+            "the partition NULL has nothing before",
+            'exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c"))',
+            'exp.EQ(this=ref(name), expression=ref(f"{name}_c"))',
+        ),
+        (
+            "ascending for descending",
+            "least = (exp.Max if backward.place.descending else exp.Min)",
+            "least = (exp.Min)",
+        ),
+        (
+            "what was there is not taken back",
+            "together([weighted(after, 1), weighted(gone, -1)]",
+            "together([weighted(after, 1)]",
+        ),
+        ("a range in the wrong direction", "back = exp.Add if", "back = exp.Sub if"),
+        (
+            "before NULL there is nothing",
+            "return exp.Or(this=before, expression=exp.Paren(this=exp.And(this=only_nulls, expression=known)))",
+            "return before",
+        ),
+        (
+            "what is stored is not reduced by the later rows",
+            "return exp.Sub(this=ref(name), expression=after)",
+            "return ref(name)",
+        ),
+        ("the last rows before are forgotten", "if backward.rows:", "if False:"),
+    ),
+    *_of(
+        "top_rows",
+        "delta/rules/top_rows.py",
+        (
+            "too few rows are enough",
+            "expression=exp.LT(this=ref(_LEFT.name), expression=_number(first.needed))",
+            "expression=exp.LT(this=ref(_LEFT.name), expression=_number(first.needed - 1))",
+        ),
+        ("other rows are never looked for", "refill, negated(stored)]", "negated(stored)]"),
+        (
+            "other rows are never looked for, of a LIMIT",
+            "(*kept, Computed(WEIGHT, change))), refill]",
+            "(*kept, Computed(WEIGHT, change)))]",
+        ),
+        (
+            "more copies than there is room for",
+            "return exp.Case(ifs=[exp.If(this=too_many, true=_room(first))], default=ref(_KEPT.name))",
+            "return ref(_KEPT.name)",
+        ),
+        ("what was stored is stored again", "change = exp.Sub(this=now, expression=ref(_HAD.name))", "change = now"),
+        ("rows after the last stored one are taken", "before_last = exp.GT(", "before_last = exp.GTE("),
+        ("an offset is forgotten", "needed = node.offset + node.count", "needed = node.count"),
+    ),
+    *_of(
+        "groups",
+        "delta/partials.py",
+        ("NULL is counted", "exp.If(this=known, true=exp.Literal.number(0))", "exp.If(this=known, true=sign())"),
+        ("deleted values are added", "default=exp.Neg(this=exp.Paren(this=value.copy()))", "default=value.copy()"),
+    ),
+    *_of(
+        "groups",
+        "state/groups.py",
+        (
+            "groups never end",
+            "none = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0))",
+            "none = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(-1))",
+        ),
+        ("the sum of nothing is zero", "if partial.known is not None:", "if False:"),
+    ),
+    *_of(
+        "groups",
+        "strategy/propagate.py",
+        ("recomputed groups never end", "both = Join(LEFT, keys.plan, now", "both = Join(INNER, keys.plan, now"),
+        (
+            "the group NULL is forgotten",
+            "exp.NullSafeEQ(this=ref(column.name), expression=ref(name)) for column, name in pairs",
+            "exp.EQ(this=ref(column.name), expression=ref(name)) for column, name in pairs",
+        ),
+    ),
+    *_of(
+        "groups",
+        "strategy/aggregate_merge.py",
+        ("a deleted least value stays", "(extremes and not grows(state.root.input, change))", "False"),
+    ),
+    *_of(
+        "groups",
+        "plan/traits.py",
+        (
+            "a left join only grows",
+            "return not node.kind.pads_left, node.kind is SEMI",
+            "return True, node.kind is SEMI",
+        ),
+    ),
+    *_of(
+        "groups",
+        "delta/weights.py",
+        ("copies of a row are one", "end=exp.Abs(this=ref(WEIGHT.name))", "end=exp.Literal.number(1)"),
+    ),
+    *_of(
+        "aggregate",
+        "delta/affected_keys.py",
+        (
+            "one side of a join touches nothing",
+            "found += [_only(each, below, names) for each in touched(side, below, derivation)]",
+            "found = [_only(each, below, names) for each in touched(side, below, derivation)]",
+        ),
+        (
+            "one side of a union touches nothing",
+            "found += [_only(each, mapped, names) for each in touched(side, mapped, derivation)]",
+            "found = [_only(each, mapped, names) for each in touched(side, mapped, derivation)]",
+        ),
+    ),
+    *_of(
+        "linear",
+        "state/keyed.py",
+        (
+            "the old row of a key is stored",
+            "Ordering(ref(WEIGHT.name), descending=True, nulls_first=False)",
+            "Ordering(ref(WEIGHT.name), descending=False, nulls_first=False)",
+        ),
+    ),
+]
