@@ -1,6 +1,6 @@
 """Incremental materialized views for Apache Spark.
 
-The rooms of the package, in the order that a view's data takes; each imports only from those before it:
+The rooms of the package; each imports only from those before it:
 
 ========== ====================================================================================================
 errors     one tree of errors: what, where underlined, why, what to do
@@ -13,7 +13,7 @@ frontend   the text of a view → its plan
 delta      what changed below an operator → what changes in its result
 codegen    a plan → SQL, one CTE per operator, in three dialects
 state      what a view stores
-strategy   how a refresh follows changes: the Δ-script
+strategy   ways to refresh a view: which applies, and its plan
 engine     Spark, and DuckDB as a second one: SELECTs over named relations; their errors in our words
 store      tables with versions, snapshots, changes and atomic commits: embedded, or Delta through Spark
 views      the definition, state and vector of a view: creating, explaining and verifying it

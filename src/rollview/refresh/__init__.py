@@ -4,9 +4,9 @@
 |---|---|
 | ``refresh.py`` | one view: target → changes → strategy → one commit |
 | ``target.py`` | which versions of its tables a view is to show |
-| ``reasons.py`` | why a view has to be recomputed |
-| ``execute.py`` | the stages of a refresh plan, run |
-| ``recompute.py`` | the whole query, run |
+| ``reasons.py`` | which reason for recomputing a view applies now |
+| ``execute.py`` | runs a refresh plan, and commits the rows and the new vector |
+| ``recompute.py`` | runs the whole query, and commits its rows and the new vector |
 | ``repair.py`` | a damaged view, stored again |
 | ``batch.py`` | several views to one vector |
 | ``explain.py`` | what a view is and what its next refresh would do |

@@ -42,8 +42,8 @@ class Execution:
     """One run of a plan over the ``changes`` between two vectors. It knows of relations what is computed by then: it is
     the ``Known`` of the passes that are applied at run time.
 
-    ``most`` says how many rows a delta may have, if it has more than are always followed; TooManyRows is raised if it
-    has more, before all of them are computed.
+    ``row_limit`` says how many rows a delta may have, if it has more than are always followed; TooManyRows is raised
+    if it has more, before all of them are computed.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Execution:
         after: Vector,
         *,
         broadcasts_results: bool = True,
-        most: Callable[[], int] | None = None,
+        row_limit: Callable[[], int] | None = None,
     ) -> None:
-        self.catalog, self.view, self.most = catalog, view, most
+        self.catalog, self.view, self.row_limit = catalog, view, row_limit
         self.limits: Limits = catalog.limits
         self.broadcasts_results = broadcasts_results
         self.ran: list[Ran] = []
@@ -133,7 +133,7 @@ class Execution:
     def _keep(self, step: str, plan: Node, *, delta: bool) -> Kept:
         """The rows of a step, computed once. Raises TooManyRows if it is a delta of too many rows."""
         engine, frame = self.catalog.engine, self._selected(plan)
-        limit = self.most if delta else None
+        limit = self.row_limit if delta else None
         done = engine.keep(frame) if limit is None else engine.keep_up_to(frame, limit)
         if done is None:
             raise TooManyRows
@@ -144,7 +144,7 @@ class Execution:
 
     def _may_be_large(self, delta: Node) -> bool:
         """Whether a delta could have more rows than are always followed."""
-        if self.most is None:
+        if self.row_limit is None:
             return False
         return most_rows(delta, self._number, self.bounds, self._copies) > self.limits.always_followed
 

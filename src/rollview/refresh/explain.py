@@ -70,7 +70,7 @@ def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan 
     found = catalog.compiled(view)
     if found.state is None or view.always_full is not None:
         return None
-    plan = found.plans.plan(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
+    plan = found.chooser.choose(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
     return plan if isinstance(plan, RefreshPlan) else None
 
 
@@ -187,7 +187,7 @@ def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], targ
             growing.append(table)
     found = catalog.compiled(view)
     change = Change(frozenset(view.moved(changed)), frozenset(view.moved(growing)), rows)
-    plan = found.plans.plan(Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved))
+    plan = found.chooser.choose(Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved))
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")

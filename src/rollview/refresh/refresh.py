@@ -1,11 +1,14 @@
 """Refreshing one view.
 
-    target    → which versions of its tables the view is to show                        refresh/target
-    changes   → the changed rows of these tables are read                               views/changes
-    choose    → the cheapest strategy; its plan computes the change of the view         strategy/
-    execute   → steps are computed; rows and the new vector are written in one commit   refresh/execute
+    target    which versions of its tables the view is to show                              refresh/target
+    changes   the changed rows of these tables are read: one net change for each table      views/changes
+    choose    the cheapest strategy that applies makes a plan, from the delta of the query  strategy/, delta/
+    execute   the plan's steps are computed from the net changes; the rows that it writes   refresh/execute
+              and the new vector (table → version that the view shows) are one commit
 
-If a view cannot be refreshed so, the whole query is run instead: ``refresh/recompute``.
+If the view cannot be refreshed so, or if recomputing is cheaper, the whole query is run: ``refresh/recompute``. That is
+decided before any change is read (``why_full``), by the number of changed rows, or by the rows of the delta
+(``_RecomputingIsCheaper``).
 """
 
 from __future__ import annotations
@@ -105,12 +108,12 @@ def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) 
     if reason is None:
         try:
             try:
-                return _follow(catalog, target, changes)
-            except TooLargeToSend:  # a few changed rows join very many others
-                return _follow(catalog, target, changes, broadcasts_results=False)
+                return _incremental(catalog, target, changes)
+            except TooLargeToSend:  # the engine could not broadcast the result of a join
+                return _incremental(catalog, target, changes, broadcasts_results=False)
         except (VersionGone, Damaged):  # if the newest version of a table is damaged, recomputing says so
             reason = "history_gone"
-        except _TooMuch as error:
+        except _RecomputingIsCheaper as error:
             reason = error.reason
         except InternalError as error:
             raise InternalError(
@@ -118,8 +121,8 @@ def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) 
                 why=error.why or str(error),
                 todo=f"REFRESH MATERIALIZED VIEW {quote(view.title)} FULL recomputes it; please report the query",
             ) from error
-    plan = catalog.compiled(view).plans.plan(_situation(catalog, target, Change(frozenset()), reason))
-    if isinstance(plan, Refusal):
+    plan = catalog.compiled(view).chooser.choose(_situation(catalog, target, Change(frozenset()), reason))
+    if isinstance(plan, Refusal):  # the policy does not allow to recompute
         raise NotIncremental(
             f"{view.title} cannot be refreshed incrementally now",
             why=plan.why,
@@ -130,7 +133,7 @@ def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) 
     return None if commit is None else _Done(FULL, reason, written=commit.rows or 0)
 
 
-class _TooMuch(Exception):
+class _RecomputingIsCheaper(Exception):
     """Recomputing is cheaper than what the changes ask for. ``reason`` says why."""
 
     def __init__(self, reason: str) -> None:
@@ -138,30 +141,38 @@ class _TooMuch(Exception):
         self.reason = reason
 
 
-def _follow(catalog: Catalog, target: Target, changes: ChangeSets, *, broadcasts_results: bool = True) -> _Done | None:
+def _incremental(
+    catalog: Catalog, target: Target, changes: ChangeSets, *, broadcasts_results: bool = True
+) -> _Done | None:
     """Carries the changes of the base tables into the view; None if another session's commit came first."""
     view, compiled = target.view, catalog.compiled(target.view)
     with catalog.engine.errors(view.query.text):  # Spark Connect reads the changes only here
         nets = _net_changes(catalog, target, changes)
     growing = frozenset(table for table, net in nets.items() if net.only_inserts)
-    change = Change(frozenset(nets), growing, sum(net.rows.rows for net in nets.values()))
-    plan = compiled.plans.plan(_situation(catalog, target, change))
-    assert isinstance(plan, RefreshPlan)
-    whole = functools.cache(lambda: size(catalog, target.vector) + catalog.store.count(catalog.state(view.name)))
-    most = most_rows(plan, view.policy, catalog.limits, whole)
-    if most is not None and change.rows > catalog.limits.always_followed and change.rows > most():
-        raise _TooMuch("too_much_changed")
+    change = Change(frozenset(nets), growing, sum(net.count for net in nets.values()))
+    plan = compiled.chooser.choose(_situation(catalog, target, change))
+    assert isinstance(plan, RefreshPlan)  # some strategy applies to every view that need not be recomputed
+    all_rows = functools.cache(lambda: size(catalog, target.vector) + catalog.store.count(catalog.state(view.name)))
+    row_limit = most_rows(plan, view.policy, catalog.limits, all_rows)
+    if row_limit is not None and change.rows > catalog.limits.always_followed and change.rows > row_limit():
+        raise _RecomputingIsCheaper("too_much_changed")
     logger.info("%s: %s of %d changed rows", view.title, plan.strategy, change.rows)
     stamp = stamped(view, target.vector, target.before.sequence + 1, plan.strategy)
-    after = {table: identity.version for table, identity in target.vector.items()}
+    versions = {table: identity.version for table, identity in target.vector.items()}
     execution = Execution(
-        catalog, view, nets, target.before.versions(), after, broadcasts_results=broadcasts_results, most=most
+        catalog,
+        view,
+        nets,
+        target.before.versions(),
+        versions,
+        broadcasts_results=broadcasts_results,
+        row_limit=row_limit,
     )
     try:
         with catalog.engine.errors(view.query.text):
             commit = execution.run(plan, stamp)
     except TooManyRows:
-        raise _TooMuch("too_many_rows_differ") from None
+        raise _RecomputingIsCheaper("too_many_rows_differ") from None
     finally:
         execution.forget()
     ran = tuple(execution.ran)
@@ -182,15 +193,15 @@ def _net_changes(catalog: Catalog, target: Target, changes: ChangeSets) -> dict[
     root, found = state.followed.plan, {}
     read = {node.table for node in root.walk() if isinstance(node, Scan)}
     for table, base in view.bases.items():
-        if table not in read:  # whole partitions of a window: no change goes on from there
+        if table not in read:  # a helper that stores what a rule looks up: its changes are not propagated
             continue
-        after, upto = target.before.vector[table].version, target.vector[table].version
-        if after is not None and upto is not None and after != upto:
+        since_version, upto = target.before.vector[table].version, target.vector[table].version
+        if since_version is not None and upto is not None and since_version != upto:
             now, used = relation(catalog, table), used_columns(catalog, view, table)
             check_columns(now, base, used, upto)
             with unreadable_feed(table):
-                net = changes.of(now, after, upto, used).net(used)
-            if net.rows.rows:
+                net = changes.of(now, since_version, upto, used).net(used)
+            if net.count:
                 found[table] = net
     return found
 

@@ -3,7 +3,7 @@
 | file | what it does |
 |---|---|
 | ``view_delta.py`` | the change of a view, whatever is stored of it |
-| ``writes.py`` | the rows that a refresh writes, and the edit that they become |
+| ``writes.py`` | the rows that a refresh will write, and the kind of edit; the store has the edits themselves |
 | ``state.py`` | what the kinds of state have in common |
 | ``keyed.py`` | rows told apart by a key |
 | ``bag.py`` | rows without a key |

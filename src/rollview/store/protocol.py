@@ -219,8 +219,8 @@ class Writing(Protocol):
 
         The changes of the commit are the difference between the table before the first edit and after the last one: a
         row that is updated twice is one update, and one that is inserted and deleted is no change. Without edits, or if
-        they change no row, a stamped commit has just its metadata; one without a stamp need not be made, and the newest
-        is returned instead.
+        they change no row, a commit that is stamped with an application has just its metadata; another one need not be
+        made, and the newest is returned instead.
         Raises AmbiguousMerge, KeyViolated, and Conflict if other writers were faster again and again."""
 
     def recreate(

@@ -1,10 +1,10 @@
-"""How a refresh follows changes: a file for each strategy.
+"""How a refresh brings changes into a view: a file for each strategy, and the plan that it makes.
 
 | file | what it does |
 |---|---|
-| ``reasons.py`` | why a view is recomputed |
-| ``propagate.py`` | changes of base tables → the change of the view |
-| ``plan.py`` | the stages of a refresh |
+| ``reasons.py`` | the reasons for recomputing a view, as codes and sentences |
+| ``propagate.py`` | changes of base tables → the delta of the view, by the rules in ``delta/`` |
+| ``plan.py`` | a refresh plan: compute steps, write, advance the vector |
 | ``show.py`` | these as text |
 | ``strategy.py`` | what a strategy is |
 | ``no_op.py`` | nothing to do |
@@ -14,5 +14,5 @@
 | ``group_recompute.py`` | affected groups are recomputed |
 | ``partition_recompute.py`` | affected window partitions are recomputed |
 | ``full.py`` | the whole query is run |
-| ``choose.py`` | the cheapest strategy that applies |
+| ``choose.py`` | the list of strategies, and the cheapest that applies |
 """

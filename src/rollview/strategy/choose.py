@@ -39,12 +39,12 @@ def strategy_named(name: str) -> Strategy:
 
 
 @dataclass
-class Plans:
-    """The plans that were made for one state so far: each is derived once for the same change."""
+class Chooser:
+    """Chooses strategies for one view, and keeps the plans that it has made: the same change is derived once."""
 
     _made: dict[tuple[object, ...], RefreshPlan | Refusal] = field(default_factory=dict)
 
-    def plan(self, situation: Situation, passes: Sequence[Pass] = PASSES) -> RefreshPlan | Refusal:
+    def choose(self, situation: Situation, passes: Sequence[Pass] = PASSES) -> RefreshPlan | Refusal:
         """The plan of the first strategy that applies; why the view cannot be recomputed, if that is what is left."""
         change = situation.change
         asked = (change.tables, change.growing, situation.reason, situation.policy, tuple(passes))
@@ -65,13 +65,15 @@ def first_that_applies(situation: Situation, passes: Sequence[Pass] = PASSES) ->
     return found
 
 
-def most_rows(plan: RefreshPlan, policy: Policy, limits: Limits, whole: Callable[[], int]) -> Callable[[], int] | None:
-    """Tells the most changed rows for which a plan costs less than recomputing, which reads and writes ``whole`` rows.
+def most_rows(
+    plan: RefreshPlan, policy: Policy, limits: Limits, all_rows: Callable[[], int]
+) -> Callable[[], int] | None:
+    """Tells the most changed rows for which a plan costs less than recomputing, which reads and writes ``all_rows``.
     None if the policy is not to compare."""
     if policy is not Policy.AUTO:
         return None
     cost = strategy_named(plan.strategy).row_cost(limits)
-    return lambda: max(limits.always_followed, whole() // cost)
+    return lambda: max(limits.always_followed, all_rows() // cost)
 
 
 def choices(situation: Situation) -> list[Choice]:

@@ -41,7 +41,8 @@ from rollview.state.view_delta import GroupSums, SignedRows, TouchedGroups
 
 @dataclass(frozen=True)
 class Change:
-    """Which relations changed; ``growing`` of them only got new rows. ``rows`` is the number of changed rows."""
+    """A summary of the changes: which relations changed, which of them only got new rows (``growing``), and the number
+    of changed ``rows``. The rows themselves are in ``views/changes``."""
 
     tables: frozenset[str]
     growing: frozenset[str] = frozenset()

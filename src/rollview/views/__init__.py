@@ -10,7 +10,7 @@
 | ``define.py`` | a query → columns, state, layout |
 | ``checks.py`` | what CREATE checks first |
 | ``create.py`` | CREATE MATERIALIZED VIEW |
-| ``write.py`` | rows, vector and definition in one commit |
+| ``write.py`` | CREATE and recomputation: rows, vector and definition in one commit |
 | ``helpers.py`` | helper views: created and dropped |
 | ``dry_run.py`` | whether the engine accepts the plans of refreshes |
 | ``shape.py`` | base tables whose columns changed |

@@ -36,6 +36,11 @@ class Net:
     rows: Kept
     only_inserts: bool
 
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return self.rows.rows
+
 
 class ChangeSet:
     """The changed rows of a relation after one version, up to and with another. ``columns`` are those that can be asked

@@ -26,7 +26,7 @@ from rollview.state.helpers import helped, helper_id
 from rollview.state.make import state_of
 from rollview.state.state import State
 from rollview.state.types import NotRecorded, RecordedTypes
-from rollview.strategy.choose import Plans
+from rollview.strategy.choose import Chooser
 from rollview.views.definition import View
 
 STRICT = "ROLLVIEW_STRICT"
@@ -78,15 +78,15 @@ def report(title: str, trace: str) -> None:
 @dataclass(frozen=True)
 class Compiled:
     """A view's plan and state. Without them, or if there is a ``reason``, the view is always recomputed; ``part`` is
-    the part of the query that cannot be planned, ``trace`` the traceback of a failure of the compiler. ``plans`` are
-    those of refreshes: each is derived once."""
+    the part of the query that cannot be planned, ``trace`` the traceback of a failure of the compiler. The
+    ``chooser`` makes the plans of its refreshes."""
 
     query: CompiledView | None
     state: State | None = None
     reason: str | None = None
     part: Unbuildable | None = None
     trace: str | None = None
-    plans: Plans = field(default_factory=Plans, compare=False)
+    chooser: Chooser = field(default_factory=Chooser, compare=False)
 
     @property
     def because(self) -> str | None:
@@ -94,7 +94,7 @@ class Compiled:
         return self.trace or (self.part.what if self.part is not None else None)
 
     def with_state(self, state: State | None) -> Compiled:
-        return replace(self, state=state, plans=Plans())
+        return replace(self, state=state, chooser=Chooser())
 
 
 def compiled_query(view: View) -> Compiled:

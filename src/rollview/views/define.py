@@ -256,7 +256,7 @@ def _not_maintained(
     """Why changes of the base tables cannot be followed; None if they can."""
     state = made.state
     try:
-        compiled.plans.plan(Situation(state, Change(frozenset(view.bases)), Policy.INCREMENTAL))
+        compiled.chooser.choose(Situation(state, Change(frozenset(view.bases)), Policy.INCREMENTAL))
     except NotMaintained as error:
         return error.code
     if any("map<" in kind for kind in types) and not isinstance(state, Groups):

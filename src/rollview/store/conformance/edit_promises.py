@@ -92,7 +92,8 @@ class EditPromises:
             commit = bench.commit(*edits)
             assert self.empty_commits or commit.version == 0, edits
             assert bench.changed(0) == [], edits
-        assert bench.commit(UpdateMatching(same, ["id"], {"v": "s.v"}), stamp=Stamp({"n": 1})).metadata == {"n": 1}
+        stamp = Stamp({"n": 1}, "app", 1)
+        assert bench.commit(UpdateMatching(same, ["id"], {"v": "s.v"}), stamp=stamp).metadata == {"n": 1}
         assert bench.store.last_commit("t").metadata == {"n": 1}
         assert (bench.changed(0), bench.held()) == ([], [(1, "a"), (2, "b")])
 
