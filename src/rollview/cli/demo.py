@@ -1,4 +1,4 @@
-"""``rollview demo``: a shop, three views, a small change, and what keeping the views equal to their queries costs."""
+"""``rollview demo``: a shop, three views, a small change, and the cost of refreshing compared with recomputing."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _change(rv: Rollview, rows: int, turn: int) -> None:
 
 
 def _refreshed(screen: Screen, rv: Rollview, name: str) -> dict[str, Any]:
-    """Refreshes and verifies a view; returns what the refresh took."""
+    """Refreshes and verifies a view; returns the figures of the refresh."""
     with _step(screen, f"refreshing {name}"):
         result = rv.refresh(name)
     with _step(screen, f"verifying {name}"):

@@ -55,7 +55,7 @@ DEFAULT = Path("warehouse")
 
 @contextlib.contextmanager
 def _reporting(screen: Screen) -> Iterator[None]:
-    """Errors become a message and an exit code; anything unforeseen is a bug of ours and says so."""
+    """Turns errors into a message and an exit code; an exception that is not rollview's own is reported as a bug."""
     try:
         yield
     except RollviewError as error:
@@ -75,10 +75,11 @@ def _reporting(screen: Screen) -> Iterator[None]:
 
 
 def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool = True) -> Rollview:
-    if must_exist and ":" not in str(warehouse).split("/")[0] and not warehouse.exists():  # connect tells of an address
+    is_address = ":" in str(warehouse).split("/")[0]  # connect reports a bad one
+    if must_exist and not is_address and not warehouse.exists():
         raise UserError(
             f"There is no folder {warehouse}",
-            todo="name the warehouse with --warehouse, or make one: rollview sql -w FOLDER -e 'CREATE TABLE …'",
+            todo="name the warehouse with --warehouse, or create one: rollview sql -w FOLDER -e 'CREATE TABLE …'",
         )
     with screen.busy("opening the warehouse"):
         return connect(warehouse, store=store.value)
@@ -111,7 +112,7 @@ def sql(
             texts.append(sys.stdin.read())
         statements = [statement for text in texts for statement in split_script(text)]
         if arg and prompt:
-            raise UserError("--arg is for statements given with -e, with -f or from a pipe")
+            raise UserError("--arg needs statements from -e, from -f or from a pipe")
         args = dict(map(_argument, arg or []))
         rv = _open(screen, warehouse, store, must_exist=False)
         if args:
@@ -125,10 +126,10 @@ def sql(
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    """A parameter and its value: JSON if it can be read as such, else the text itself."""
+    """A parameter and its value: JSON if it can be parsed, else the text itself."""
     name, given, value = text.partition("=")
     if not given or not name.isidentifier():
-        raise UserError(f"--arg {text} gives no value", todo="write --arg NAME=VALUE")
+        raise UserError(f"--arg {text} has no value", todo="write --arg NAME=VALUE")
     try:
         return name, json.loads(value, parse_float=decimal.Decimal)
     except ValueError:
@@ -143,7 +144,7 @@ def refresh(
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring views to the newest versions of their base tables; without names, all of them to one and the same."""
+    """Refresh views to the newest versions of their base tables; without names, all views to the same versions."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         rv = _open(screen, warehouse, store)
@@ -171,10 +172,10 @@ def explain(
     view: Annotated[str, typer.Argument(help="A view.")],
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Plans and SQL, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also show plans and SQL.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a view is, what it reads, and what its next refresh would do."""
+    """Show a view's definition, what it reads, and what its next refresh would do."""
     screen = Screen(as_json=as_json)
     with _reporting(screen):
         found = _open(screen, warehouse, store).explanation(view)
@@ -208,17 +209,17 @@ def watch(
     views: Views = None,
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
-    every: Annotated[float, typer.Option(help="Seconds between two looks.")] = 1.0,
-    rounds: Annotated[int, typer.Option(help="Stop after this many looks; 0 means never.")] = 0,
+    every: Annotated[float, typer.Option(help="Seconds between two checks.")] = 1.0,
+    rounds: Annotated[int, typer.Option(help="Stop after this many checks; 0 means never.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Refresh views whenever their base tables change, until Ctrl-C. What fails is tried again, later and later."""
+    """Refresh views whenever their base tables change, until Ctrl-C. Failures are retried, with growing pauses."""
     screen = Screen(as_json=as_json)
-    told = 0
+    printed = 0
 
     def changed(outcome: Outcome) -> None:
-        nonlocal told
-        told += 1
+        nonlocal printed
+        printed += 1
         if screen.as_json:
             screen.emit(outcome_document(outcome))
         else:
@@ -229,8 +230,8 @@ def watch(
             )
 
     def failed(view: str | None, error: RollviewError, again: float) -> None:
-        nonlocal told
-        told += 1
+        nonlocal printed
+        printed += 1
         if screen.as_json:
             screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(again, 3)})
         else:
@@ -242,13 +243,13 @@ def watch(
         watching = Watch(rv, rv.existing(views) if views else None, every, changed, failed)
         with contextlib.suppress(KeyboardInterrupt):
             watching.run(rounds)
-        if screen.as_json and not told:
+        if screen.as_json and not printed:
             screen.emit({"outcome": NO_OP, "looks": watching.looks})
 
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(help="Rows of the shop, all tables together.")] = 5_000_000,
+    rows: Annotated[int, typer.Option(help="Rows of all tables of the shop together.")] = 5_000_000,
     warehouse: Annotated[Path | None, typer.Option("--warehouse", "-w", help="Keep the shop in this folder.")] = None,
     store: StoreOption = StoreName.embedded,
     as_json: Json = False,
@@ -265,10 +266,10 @@ def demo(
 def bench(
     suite: Annotated[str, typer.Argument(help="The measurement; docs/benchmarks.md lists them.")] = "no-op",
     scale: Annotated[float, typer.Option(help="The scale of the data, for measurements that have one.")] = 1.0,
-    spread: Annotated[bool, typer.Option(help="tpch: orders of the whole table change, not of a range.")] = False,
+    spread: Annotated[bool, typer.Option(help="tpch: change orders across the whole table, not in a range.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure rollview; what is measured, and with which figures, stands in docs/benchmarks.md."""
+    """Measure rollview; docs/benchmarks.md describes the measurements and their results."""
     from rollview.bench import SCALED, SUITES
 
     screen = Screen(as_json=as_json)

@@ -28,7 +28,7 @@ def _freshness(view: ViewStatus) -> str:
     if view.fresh:
         return "fresh"
     if view.unversioned and not view.behind:
-        return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
+        return f"unknown: {', '.join(view.unversioned)} cannot report changes"
     parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
     return "stale: " + "; ".join(
         [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]

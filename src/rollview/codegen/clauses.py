@@ -11,7 +11,7 @@ from rollview.plan.nodes import Column
 
 
 def named(value: Expr, name: str) -> Expr:
-    """The value under a name. A column that has it gets no alias: over one, Spark's optimizer may trip in a union."""
+    """The value under a name. A column of this name gets no alias: with one, Spark's optimizer may fail on a union."""
     if isinstance(value, exp.Column) and value == ref(name):
         return value
     return exp.alias_(value, name, quoted=True, copy=False)
@@ -36,7 +36,7 @@ def joined(query: exp.Select, source: Expr, how: str, on: Expr | None) -> exp.Se
 
 
 def apart(query: exp.Select, source: Expr) -> Expr:
-    """A relation to join; under another name if it is there already, as one without columns may be."""
+    """A relation to join, under an alias if the query already reads it, as may happen to one without columns."""
     there = [table.alias_or_name for table in query.find_all(exp.Table)]
     if isinstance(source, exp.Table) and source.name in there:
         return exp.alias_(source, f"{source.name}_{len(there)}", quoted=True, table=True)

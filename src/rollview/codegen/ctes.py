@@ -44,7 +44,7 @@ class Ctes:
         return self._known[node]
 
     def source(self, node: Node) -> Expr:
-        """What stands in FROM for an input: a CTE, or inside a recursion a subquery."""
+        """The relation for an input in FROM: a CTE, or a subquery inside a recursion."""
         if isinstance(node, RecursiveRef):
             query = selected(node.columns).from_(relation(node.name), copy=False)
             query.set("expressions", [exp.alias_(ref(c.label), c.name, quoted=True) for c in node.columns])
@@ -66,7 +66,7 @@ class Ctes:
         return selected(columns).from_(self.source(node), copy=False)
 
     def flat(self, node: Node, output: Sequence[tuple[Expr, str]], *, computed: bool = True) -> exp.Select:
-        """Values over an operator's rows, each with its name, as one SELECT with what is below."""
+        """Named values over an operator's rows, as one SELECT with the projections and filters below."""
         flat = flattened(node, [value for value, _ in output], computed=computed)
         values = [named(value.copy(), name) for value, (_, name) in zip(flat.values, output, strict=True)]
         source = self.source(flat.source) if flat.read is None else relation(self.relations(flat.read))

@@ -1,4 +1,4 @@
-"""Joins: FROM with JOIN, and subqueries in SELECT or WHERE for what a dialect cannot say as a join."""
+"""Joins: JOIN in FROM, or subqueries in SELECT or WHERE if a dialect has no such join."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def restrict(ctes: Ctes, node: Restrict) -> exp.Query:
 
 
 def _paired(ctes: Ctes, node: Join) -> exp.Select:
-    if _continues(node.left, ctes):  # the joins of a chain are those of one SELECT
+    if _continues(node.left, ctes):  # the joins of a chain are in one SELECT
         query = _paired(ctes, node.left)
         query.set("expressions", [ref(column.name) for column in node.columns] or [dummy()])
     else:
@@ -55,7 +55,7 @@ def _hint(ctes: Ctes, query: exp.Select, node: Join) -> None:
 
 
 def _full_by_parts(ctes: Ctes, node: Join) -> exp.Query:
-    """A full join that PostgreSQL cannot do: the left join, and the right rows that match nothing."""
+    """A full join that PostgreSQL does not support: the left join, and the right rows without a match."""
     left = join(ctes, Join(LEFT, node.left, node.right, node.condition))
     unmatched = exp.Not(this=exp.Exists(this=_matching(ctes, node, node.condition, side=node.left)))
     padded = exp.Select().from_(ctes.source(node.right), copy=False).where(unmatched, copy=False)
@@ -123,7 +123,7 @@ def _single(ctes: Ctes, node: Join) -> exp.Query:
 
 
 def _hashable(node: Join) -> bool:
-    """Whether PostgreSQL can do a full join on the condition: it needs an equality of the two sides."""
+    """Whether PostgreSQL supports a full join on the condition: it needs an equality of the two sides."""
     for part in conjuncts(node.condition):
         if isinstance(part, exp.EQ):
             a, b = names_in(part.left), names_in(part.right)
@@ -137,7 +137,7 @@ def _hashable(node: Join) -> bool:
 
 
 def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:
-    """A comparison that IN can say: equalities of outer values with inner columns."""
+    """A comparison that IN can express: pairs of an outer value and an inner column; None if it cannot."""
     found: list[tuple[Expr, Expr]] = []
     for part in conjuncts(node.compared):
         if not isinstance(part, exp.EQ):
@@ -151,7 +151,7 @@ def _in_sides(node: Join) -> list[tuple[Expr, Expr]] | None:
 
 
 def multi_join(ctes: Ctes, node: MultiJoin) -> exp.Query:
-    """The inputs one after the other, each as soon as a condition ties it to those before it."""
+    """The inputs one after the other, each as soon as a condition joins it to those before it."""
     query = ctes.over(node.parts[0], node.columns)
     placed, waiting, open_ = {0}, list(range(1, len(node.parts))), list(node.graph)
     while waiting:

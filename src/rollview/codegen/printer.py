@@ -1,5 +1,5 @@
-"""A plan as one SQL query: each operator is a CTE, columns keep the unique names of the plan, and the last SELECT gives
-them back the names that the user knows."""
+"""A plan as one SQL query: each operator is a CTE, columns keep the unique names of the plan, and the last SELECT
+renames them to the names in the user's query."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def print_plan(
     relations: Relations = lambda scan: scan.table,
     lines: bool = False,
 ) -> str:
-    """The plan as SQL text; with ``lines``, each CTE is a line. For Spark, raises an error rather than leave out what
-    the library cannot say."""
+    """The plan as SQL text; with ``lines``, each CTE is a line. For Spark, raises an error if sqlglot cannot
+    print something, rather than omit it."""
     query = plan_query(plan, dialect, labels, relations)
     level = ErrorLevel.RAISE if dialect == "spark" else ErrorLevel.WARN
     clause = query.args.get("with_")
@@ -79,7 +79,7 @@ def print_plan(
 @deep
 def printed(tree: Expr, dialect: str) -> str:
     """A tree as SQL text."""
-    return tree.sql(dialect=dialect)  # of a copy: what has to be printed again must be as it was
+    return tree.sql(dialect=dialect)  # prints a copy: printing changes the tree, and it may be printed again
 
 
 @deep

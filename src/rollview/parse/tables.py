@@ -1,4 +1,4 @@
-"""The statements that make and change tables, taken apart into clauses. Expressions stay the user's own text."""
+"""Statements that create and change tables, split into clauses. Expressions stay text, as the user wrote them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class DropTable:
 
 @dataclass(frozen=True)
 class DropPlainView:
-    """DROP VIEW, which is not for materialized views."""
+    """DROP VIEW, which does not drop materialized views."""
 
     name: Name
     if_exists: bool = False
@@ -87,10 +87,10 @@ class ShowTables:
     pass
 
 
-#: What a column is called in SET: its name, or names that lead to a field of it.
+#: The assignments of SET: the name of a column or the path to a field of it, and the value.
 Assignments = tuple[tuple[Name, str], ...]
 
-#: What a store runs.
+#: The statements that a store runs.
 TableStatement = CreateTable | Insert | Update | Delete | Merge | DropTable
 
 
@@ -247,7 +247,7 @@ def _insert(cursor: Cursor) -> Insert:
 
 
 def _target(cursor: Cursor, *stops: str) -> tuple[Name, str]:
-    """A table with an optional alias: its name, and how the statement's expressions call it."""
+    """A table with an optional alias: its name, and the alias that expressions use."""
     name = cursor.name("the table's name")
     if cursor.take("AS") or not (cursor.done or any(cursor.is_word(stop) for stop in stops)):
         return name, cursor.identifier("an alias")
@@ -308,7 +308,7 @@ def _merge(cursor: Cursor) -> Merge:
 
 
 def _source_alias(cursor: Cursor, begin: int) -> str:
-    """The name by which expressions call the source: its alias, with or without a column list, or the table's name."""
+    """The name of the source in expressions: its alias, with or without a column list, or the table's name."""
     words = cursor.tokens[begin : cursor.at]
     last = len(words) - 1
     if words and words[last].plain and words[last].text == ")":

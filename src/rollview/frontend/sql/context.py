@@ -1,4 +1,4 @@
-"""What building a plan needs to know everywhere."""
+"""What every builder of a part of the plan needs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Tables = Callable[[Name], BaseTable | None]
 
 @dataclass(frozen=True)
 class Cte:
-    """A named query, and what names meant where it was written. Inside a recursion, ``step`` has its columns. If it is
-    mentioned more than once, ``built`` is to hold its plan for all mentions."""
+    """A named query, and the context of its definition. Inside a recursion, ``step`` holds its columns. If several
+    places read it, ``built`` holds the plan that they share, once it is built."""
 
     query: Expr
     labels: tuple[str, ...]
@@ -71,7 +71,7 @@ def unbuildable(context: Context, what: str, node: Expr) -> Unbuildable:
 
 
 def literal_number(context: Context, node: Expr | None, what: str) -> int | None:
-    """The number that LIMIT or OFFSET gives."""
+    """The number in LIMIT or OFFSET."""
     if node is None:
         return None
     value = node.expression if isinstance(node, exp.Limit | exp.Offset) else node

@@ -55,7 +55,7 @@ def build_select(context: Context, node: exp.Select, parent: Scope | None) -> No
 
 
 def _order_terms(select: SelectDraft) -> list[tuple[Expr, exp.Ordered]]:
-    """ORDER BY, if a LIMIT needs it: each term names a column of the select list, or is an expression beside it."""
+    """ORDER BY, if a LIMIT needs it: each term names a column of the select list, or is an expression of its own."""
     if select.node.args.get("limit") is None and select.node.args.get("offset") is None:
         return []
     found = []
@@ -69,7 +69,7 @@ def _order_terms(select: SelectDraft) -> list[tuple[Expr, exp.Ordered]]:
 
 
 def _output(select: SelectDraft, order: Sequence[tuple[Expr, exp.Ordered]]) -> Node:
-    """The select list as a projection, then DISTINCT, then LIMIT; what only the order needs is dropped at the end."""
+    """The select list as a projection, then DISTINCT, then LIMIT. Columns for ORDER BY alone are dropped at the end."""
     computed = _computed(select.context, select.plan, select.items)
     terms: list[Ordering] = []
     extra: list[Computed] = []
@@ -93,7 +93,7 @@ def _output(select: SelectDraft, order: Sequence[tuple[Expr, exp.Ordered]]) -> N
 
 
 def _computed(context: Context, plan: Node, items: Sequence[tuple[str, Expr]]) -> list[Computed]:
-    """A column that is only passed on keeps its name, the first time."""
+    """The items as columns. An item that is a column of the plan keeps its name, unless an earlier item has it."""
     types = {column.name: column for column in plan.columns}
     taken: set[str] = set()
     found = []

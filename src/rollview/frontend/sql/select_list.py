@@ -36,7 +36,7 @@ def label_of(expr: Expr) -> str:
 
 
 def item_of(select: SelectDraft, term: Expr) -> Expr | None:
-    """The item of the select list that a name or a number means."""
+    """The item of the select list that a name or a number refers to."""
     if isinstance(term, exp.Literal) and not term.is_string and term.is_int:
         position = int(term.this)
         if not 0 < position <= len(select.items):
@@ -84,7 +84,8 @@ def _has_windows(node: exp.Select) -> bool:
 
 
 def _is_over_groups(node: exp.Select, generator: Expr, labels: Sequence[str]) -> bool:
-    """Whether a generator in the select list takes apart values of groups. A key that names it is made of its rows."""
+    """Whether a generator in the select list is applied after the aggregation; before it, if a group key reads its
+    columns."""
     group = node.args.get("group")
     if group is None:
         return node.args.get("having") is not None or any(map(holds_aggregate, node.expressions))
