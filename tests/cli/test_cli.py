@@ -116,7 +116,7 @@ def test_status_refresh_verify_explain(shop: Any) -> None:
         }
     ]
     assert "materialized view n" in shop("explain", "n").stdout
-    assert "SELECT count(*)" in json.loads(shop("explain", "n", "--json").stdout)["plan"]
+    assert "SELECT count(*)" in json.loads(shop("explain", "n", "--json").stdout)["query"]
 
 
 def test_verify_says_different_with_exit_code_3(shop: Any, spark: SparkSession, tmp_path: Path) -> None:
