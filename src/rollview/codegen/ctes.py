@@ -34,7 +34,7 @@ class Ctes:
         self.inline = False  # inside the step of a recursion: what reads the recursive relation is a subquery
 
     def cte(self, node: Node) -> str:
-        """The name of the CTE that is this operator."""
+        """The name of the operator's CTE, which is added if it is new."""
         if node not in self._known:
             query = self.query(node)
             title = Join.title if isinstance(node, Restrict) else node.title

@@ -45,8 +45,8 @@ def in_spark(tree: Expr) -> Expr:
 
 
 def in_duckdb(node: Expr) -> Expr:
-    """Spark's percentile interpolates, DuckDB's quantile does not; LATERAL VIEW OUTER would lose its OUTER; keys cannot
-    stand before GROUPING SETS."""
+    """Percentiles, which interpolate in Spark; LATERAL VIEW OUTER, whose OUTER sqlglot drops; and GROUPING SETS, before
+    which DuckDB allows no keys."""
     if isinstance(node, exp.Lateral) and node.args.get("view") and node.args.get("outer"):
         if isinstance(node.this, exp.Explode):
             value = in_dialect(node.this.this.copy(), "duckdb")
@@ -63,7 +63,7 @@ def in_duckdb(node: Expr) -> Expr:
 
 
 def in_postgres(node: Expr) -> Expr:
-    """This part of an expression for PostgreSQL."""
+    """Rewrites a node of an expression for PostgreSQL."""
     if isinstance(node, exp.Filter):
         return _aggregate(node.this, node.expression.this) or node
     return _aggregate(node, None) or node

@@ -54,7 +54,7 @@ class Query:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Every mention of a table, in the order of the text."""
+        """Every reference to a table, in the order of the text."""
         return references(self.text)
 
     def plan(self, tables: Tables) -> CompiledView:

@@ -1,6 +1,6 @@
 """Parameters of SQL text: ``:name`` and ``?``, replaced by literals of the values that are given for them.
 
-The literals become part of the text, so a parameter can stand wherever a literal can, in every kind of statement and on
+The literals become part of the text, so a parameter is allowed wherever a literal is, in every kind of statement and on
 every engine; the stored query of a view holds the values it was created with. Markers are found among the tokens of the
 text. So there are no markers in strings, quoted names and comments, and neither are the colons of
 ``x::INT``, ``v:path`` and ``STRUCT<a: INT>``.
@@ -213,7 +213,7 @@ def _too_long(what: str) -> UserError:
 
 
 def _signed(number: str) -> str:
-    """A number that can stand after any operator: two minus signs in a row would begin a comment."""
+    """A number in parentheses if it is negative: two minus signs in a row would begin a comment."""
     return f"({number})" if number.startswith("-") else number
 
 

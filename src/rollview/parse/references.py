@@ -22,7 +22,7 @@ from rollview.stack import deep
 
 @dataclass(frozen=True)
 class Reference:
-    """One mention of a table: its name, the characters that name it, and whether an alias follows."""
+    """One reference to a table: its name, the place of the name in the text, and whether it has an alias."""
 
     name: Name
     start: int

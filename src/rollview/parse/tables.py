@@ -196,8 +196,8 @@ def _with_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
             table = replace(table, query=cursor.rest())
         else:
             raise cursor.error(
-                "this clause of CREATE TABLE is not known here",
-                "known are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others create the "
+                "this clause of CREATE TABLE is not supported",
+                "supported are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others, create the "
                 "table with Spark and Delta",
             )
     return table

@@ -48,7 +48,7 @@ class Context:
 
 
 def again(context: Context, plan: Node) -> tuple[Node, dict[str, str]]:
-    """One more use of a plan: its rows under other column names, and the new names by the old."""
+    """A copy of a plan under new column names, and the new names by the old."""
     output = context.numbering.columns([c.label for c in plan.columns], [c.type for c in plan.columns])
     pairs = list(zip(plan.columns, output, strict=True))
     renamed = Project(plan, tuple(Computed(new, typed(old)) for old, new in pairs))

@@ -97,7 +97,7 @@ def _gives_number(function: Expr) -> bool | None:
 
 
 def _unpivoted(context: Context, plan: Node, scope: Scope, pivot: exp.Pivot, field: exp.In) -> Node:
-    """The rows in which a listed column, or tuple of columns, is not NULL, with its name and value, for each of them.
+    """For each listed column, or tuple of columns, the rows in which it is not NULL, with its name and value.
 
     Before: ``UNPIVOT (v FOR n IN (a, b AS 'c'))`` over (k, a, b).
     After: ``SELECT k, 'a', a … WHERE a IS NOT NULL UNION ALL SELECT k, 'c', b … WHERE b IS NOT NULL``.

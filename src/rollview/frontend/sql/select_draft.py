@@ -18,7 +18,7 @@ from rollview.plan.nodes import Column, Generate, Node
 
 @dataclass(frozen=True)
 class Generated:
-    """A generator in the select list, and the columns that it makes."""
+    """A generator in the select list, and its columns."""
 
     node: Expr
     value: Expr

@@ -79,7 +79,7 @@ def _micros(length: Expr) -> int | None:
 
 
 def _window(time: Expr, length: int) -> Expr:
-    """Beginning and end of the window that an instant is in."""
+    """The start and end of the window that contains an instant."""
     micros = exp.Anonymous(this="UNIX_MICROS", expressions=[exp.cast(time.copy(), "timestamp", dialect="spark")])
     each = exp.Literal.number(length)
     into = exp.Anonymous(this="PMOD", expressions=[micros, each])

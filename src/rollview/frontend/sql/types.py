@@ -14,7 +14,7 @@ _DECIMAL = exp.DataType.build("decimal")
 
 
 def type_of(expr: Expr) -> exp.DataType:
-    """The type that sqlglot infers, used only to print other dialects: a view's column types come from Spark."""
+    """The type that sqlglot infers. It is only a help: the types of a view's columns come from Spark."""
     try:
         found = annotate_types(expr.copy(), dialect="spark").type
     except (SqlglotError, AttributeError, KeyError, TypeError):

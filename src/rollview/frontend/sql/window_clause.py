@@ -10,7 +10,7 @@ from rollview.plan.expressions import Expr
 
 
 def with_window_clause(context: Context, node: exp.Select, expr: Expr) -> Expr:
-    """The expression with the windows of the WINDOW clause in the place of references to them."""
+    """Replaces references to windows of the WINDOW clause by their definitions."""
     named = {w.name.casefold(): w for w in node.args.get("windows") or ()}
 
     def clauses(window: Expr, seen: frozenset[str] = frozenset()) -> dict[str, object]:
