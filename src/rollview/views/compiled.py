@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from rollview.delta.derivation import NotMaintained
-from rollview.errors import NotDeterministic
+from rollview.errors import ColumnNotFound, NotDeterministic
 from rollview.frontend.query import CompiledView, Query
 from rollview.frontend.sql import BaseTable, Tables, Unbuildable
 from rollview.parse.names import Name
@@ -55,7 +55,7 @@ def guarded(make: Callable[[], T]) -> T:
     """What a part of the compiler makes. Raises what it means to raise, and Failed for any other exception."""
     try:
         return make()
-    except (NotDeterministic, Unbuildable, NotMaintained, NotRecorded, Failed, KeyboardInterrupt):
+    except (NotDeterministic, Unbuildable, ColumnNotFound, NotMaintained, NotRecorded, Failed):
         raise
     except Exception as error:
         if os.environ.get(STRICT):
@@ -120,6 +120,8 @@ def _planned(query: Query, sources: tuple[tuple[Name, str], ...], bases: tuple[t
         found = guarded(lambda: query.plan(_finder(dict(sources), dict(bases))))
     except Unbuildable as error:
         return Compiled(None, reason="not_compiled", part=error)
+    except ColumnNotFound as error:  # the engine has accepted the query: it knows a name that the compiler does not
+        return Compiled(None, reason="not_compiled", part=Unbuildable(error.what, where=error.where))
     except Failed as error:
         return Compiled(None, reason=BUG, trace=error.trace)
     return Compiled(found, reason=found.reason)

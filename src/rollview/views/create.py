@@ -189,7 +189,8 @@ def _same_rows(old: View, new: View) -> bool:
     def stored(view: View) -> tuple[object, ...]:
         layout = view.layout
         names = tuple(name.casefold() for name in (*layout.columns, *layout.on))
-        return view.fingerprint, view.settings, layout.kind, names, layout.types, layout.made
+        types = {name.casefold(): kind for name, kind in layout.types.items()}
+        return view.fingerprint, view.settings, layout.kind, names, types
 
     return stored(old) == stored(new)
 
