@@ -3,21 +3,21 @@
 The rooms of the package; each imports only from those before it:
 
 ========== ====================================================================================================
-errors     one tree of errors: what, where underlined, why, what to do
-stack      room for following SQL that nests deeply
+errors     the error classes: what is wrong, where (underlined in the SQL), why, and what to do
+stack      runs deep recursion over deeply nested SQL
 limits     every threshold, with its reason
 parse      text → statements, names, and the tables that a query names
 plan       the algebra: operators, expressions, rewrite rules
-keys       what identifies the rows of a plan, and which columns decide others
+keys       the key of a plan's rows, and its functional dependencies
 frontend   the text of a view → its plan
-delta      what changed below an operator → what changes in its result
+delta      changes of an operator's inputs → changes of its output
 codegen    a plan → SQL, one CTE per operator, in three dialects
 state      what a view stores
-strategy   ways to refresh a view: which applies, and its plan
-engine     Spark, and DuckDB as a second one: SELECTs over named relations; their errors in our words
-store      tables with versions, snapshots, changes and atomic commits: embedded, or Delta through Spark
-views      the definition, state and vector of a view: creating, explaining and verifying it
-refresh    bringing views to the newest versions of their base tables
+strategy   how a refresh applies changes: the Δ-script
+engine     runs SELECTs over named relations on Spark or DuckDB, and translates their errors
+store      tables with versions, snapshots, changes and atomic commits: embedded Delta, Delta through Spark, DuckDB
+views      the definition, state and vector of a view; creating and verifying it
+refresh    brings views to the newest versions of their base tables
 session    ``connect`` and ``Rollview``: what a user calls
 bench      measurements, always as ratios within one run
 cli        the command ``rollview``

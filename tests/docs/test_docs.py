@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import re
 import shlex
@@ -14,12 +15,17 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import rollview
-from operator_pages import script_of
+from operator_pages import outcome, shows
 from rollview import limits
+from rollview.bench import SUITES
 from rollview.cli.main import app
+from rollview.parse.tokens import split_script
+from rollview.strategy.choose import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
@@ -62,9 +68,10 @@ def test_the_session_of_the_documentation_runs(
 
 def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
     """The docstring, the README, and the imports: a room imports only from rooms before it."""
-    rooms = re.findall(r"^(\w+)  +\S", rollview.__doc__ or "", flags=re.MULTILINE)
+    described = re.findall(r"^(\w+)  +(\S.*)", (rollview.__doc__ or "").replace("``", "`"), flags=re.MULTILINE)
     section = README.split("## How the package is laid out")[1].split("##")[0]
-    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == rooms
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, flags=re.MULTILINE) == described
+    rooms = [room for room, _ in described]
     source = ROOT / "src" / "rollview"
     found = {
         path.stem if path.is_file() else path.name for path in source.iterdir() if not path.name.startswith(("_", "."))
@@ -75,6 +82,35 @@ def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
         for file in files:
             for used in re.findall(r"^\s*from rollview\.(\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE):
                 assert rooms.index(used) <= number, f"{file} imports from {used}"
+
+
+def test_every_file_named_for_contributors_exists() -> None:
+    named = re.findall(r"`([\w./]+/[\w./]*|[\w.]+\.md)`|\]\(([^)#]+)[^)]*\)", CONTRIBUTING)
+    paths = {code or link for code, link in named}
+    assert len(paths) > 40
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_the_readme_lists_every_strategy_and_the_benchmarks_every_suite() -> None:
+    section = README.split("| strategy | what the refresh did |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {each.name for each in STRATEGIES}
+    assert set(re.findall(r"^\| `([\w-]+)` \|", BENCHMARKS, flags=re.MULTILINE)) == set(SUITES)
+
+
+def test_the_readme_lists_every_field_of_a_result() -> None:
+    section = README.split("also says what it cost:")[1].split("\n\n")[1]
+    listed = {name for row in section.splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+    fields = {field.name for field in dataclasses.fields(rollview.RefreshResult)}
+    assert listed == fields - {"view", "part"} | {"explanation"}
+
+
+def test_the_example_of_an_explanation_is_true() -> None:
+    section = CLI.split("## Explain")[1].split("\n## ")[0]
+    rv = rollview.connect("duckdb:")
+    for statement in split_script(blocks(section, "sql")[0]):
+        rv.sql(statement)
+    assert blocks(section, "text")[0].strip() == rv.explain("sold")
 
 
 def test_no_module_needs_itself() -> None:
@@ -121,10 +157,29 @@ def test_the_version_is_one() -> None:
     importlib.import_module("rollview.bench")
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "operators").glob("[a-z]*.md")), ids=lambda page: page.stem)
-def test_the_delta_scripts_of_the_operators_pages_are_true(page: Path) -> None:
+PAGES = sorted((ROOT / "docs" / "operators").glob("[a-z]*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_the_operators_pages_are_true(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert blocks(text, "text")[0].strip() == script_of(blocks(text, "sql")[0])
+    (sql,), (rows, script) = blocks(text, "sql"), blocks(text, "text")
+    found = outcome(sql)
+    assert rows.strip("\n") == found.rows
+    assert script.startswith("strategy ")
+    assert shows(script, found.script), found.script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_on_an_operator_fits_on_a_screen(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 50
+
+
+def test_every_operator_page_is_in_the_overview() -> None:
+    overview = (ROOT / "docs" / "operators" / "README.md").read_text(encoding="utf-8")
+    assert {f"{page.stem}.md" for page in PAGES} == set(
+        re.findall(r"^\| \[[^]]*\]\((\w+\.md)\)", overview, flags=re.MULTILINE)
+    )
 
 
 def test_the_table_of_limits_is_the_one_in_the_code() -> None:

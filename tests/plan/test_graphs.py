@@ -87,7 +87,7 @@ def test_a_cte_that_is_read_several_times_is_printed_once() -> None:
 
 def test_a_cte_that_is_read_several_times_is_derived_once() -> None:
     steps = [line for line in script_of(mentions(3)) if line.startswith("step")]
-    assert sum("change of aggregate" in line for line in steps) == 1
+    assert sum("delta of aggregate" in line for line in steps) == 1
 
 
 def test_operators_and_characters_grow_with_the_number_of_mentions() -> None:

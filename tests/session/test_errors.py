@@ -68,7 +68,7 @@ Why: it is part of the key""",
     "INSERT INTO people VALUES (5, 'x', 'old')": """\
 A STRING cannot be stored in column age of people
 Why: the column's type is INT, and values are not converted where something could be lost silently
-What to do: write CAST(… AS INT) if that is what you mean""",
+What to do: write CAST(… AS INT) to convert it""",
     "INSERT INTO adults VALUES (1)": """\
 adults is a materialized view and cannot be inserted into
    1 | INSERT INTO adults VALUES (1)
@@ -312,7 +312,7 @@ What to do: if it does not, say so: rv.declare_deterministic('nope')""",
 There is no value for a parameter
    1 | SELECT id FROM people WHERE id = ?
      |                                  ^
-What to do: give the values beside the text: rv.sql(text, args)""",
+What to do: pass the values, too: rv.sql(text, args)""",
     "DELETE FROM people WHERE id IS ASOF": """\
 DuckDB cannot read this statement
    1 | DELETE FROM people WHERE id IS ASOF
@@ -325,7 +325,7 @@ A view cannot read PEOPLE(SELECT 1)
 Why: it is not a table with versions
 What to do: load the rows into a table and read that""",
     "FROM people |> LIMIT 1 |> WHERE id > 1": """\
-|> WHERE at this place of a pipe is not known on DuckDB
+DuckDB does not support |> WHERE at this place of a pipe
    1 | FROM people |> LIMIT 1 |> WHERE id > 1
      |                        ^^^^^^^^
 What to do: write the query with clauses, or open the warehouse on Spark""",

@@ -431,7 +431,7 @@ def test_a_table_may_become_one_with_timestamp_ntz(rv: Rollview) -> None:
 
 @pytest.mark.parametrize("item", ["'delta.columnMapping.mode' = 'name'", "'delta.enableDeletionVectors' = 'true'"])
 def test_properties_that_would_not_be_kept_are_refused(rv: Rollview, item: str) -> None:
-    with pytest.raises(Unsupported, match="would not keep to it"):
+    with pytest.raises(Unsupported, match="would not respect it"):
         rv.sql(f"CREATE TABLE t (a INT) TBLPROPERTIES ({item})")
     rv.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('delta.appendOnly' = 'true', 'mine' = 'x')")
     rv.sql("INSERT INTO t VALUES (1)")

@@ -1,4 +1,4 @@
-"""Measurements. One file per suite; each returns a report whose figures stand beside the rows read and written.
+"""Measurements. One file per suite; each returns a report of times, ratios, and the rows read and written.
 
 | file | what it does |
 |---|---|
@@ -8,7 +8,7 @@
 | ``tpch_refresh.py`` | TPC-H as views |
 | ``growth.py`` | a refresh at scale 1 and 4 |
 | ``openivm.py`` | the OpenIVM thesis' joins |
-| ``append.py`` | rows that arrive in order |
+| ``append.py`` | new rows in order |
 | ``share.py`` | how much may change before recomputing wins |
 | ``no_op.py`` | a refresh with nothing to do |
 | ``compile.py`` | compile times |
@@ -20,7 +20,7 @@ from rollview.bench import append, growth, no_op, openivm, share, tpch_refresh
 from rollview.bench import compile as compiling
 from rollview.bench.report import Report
 
-#: The suites by name; those over data of a scale take it.
+#: The suites by name. Those in SCALED take the scale of their data.
 SUITES: dict[str, Callable[..., Report]] = {
     "no-op": no_op.run,
     "compile": compiling.run,

@@ -1,7 +1,7 @@
-"""Rows that come in order: windows that look backward, the first rows of an order, the latest row of each device.
+"""Rows inserted in order: windows that look backward, the first rows in an order, the latest row of each device.
 
-Readings of devices, one after the other; then 0.1 % more of them, each later than all before. What a refresh reads
-should be what came, whatever is there.
+The table has readings of devices, ordered by time; then 0.1 % more are inserted, all of them later. A refresh should
+read only the new rows, whatever the size of the table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VIEWS = {
 
 
 def _rows(first: int, count: int) -> str:
-    """Readings whose values follow from their number: the same at every run."""
+    """Readings whose values are computed from their number, so that every run has the same ones."""
     return (
         f"SELECT id, CAST(pmod(xxhash64(id), {DEVICES}) AS INT) AS device, timestamp_seconds(1700000000 + id) AS at, "
         f"CAST(pmod(xxhash64(id, 'value'), 1000000) AS INT) AS value FROM range({first}, {first + count})"
@@ -51,5 +51,5 @@ def run(scale: float = 1.0) -> Report:
     found = compare_views("append", VIEWS, load, change)
     lines = [[title, *compared(*runs)] for title, runs in found.items()]
     before = there + (WARM_UP + MEASURED - 1) * more
-    title = f"{more:,} rows after {before:,}, later than all of them, embedded store"
+    title = f"{more:,} rows inserted after {before:,}, in order, embedded store"
     return Report(title, ["view", *COMPARED], lines)

@@ -1,6 +1,6 @@
-"""How long compiling takes: text → plan → keys → SQL, for each query of TPC-H. No Spark is needed for it.
+"""The time to compile each query of TPC-H: text → plan → keys → SQL. Spark is not started.
 
-As Python's own ``timeit`` does, garbage is collected between the runs and not during them.
+Garbage is collected between the runs and not during them, as Python's ``timeit`` does it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How a refresh grows with its tables: TPC-H at one scale and at four times it, side by side in one session.
+"""How the time of a refresh grows with its tables: TPC-H at one scale and at four times that scale, in one session.
 
-Everything is four times as much, the changed rows too. In each turn every view is refreshed at both scales, one after
-the other, and which comes first alternates; after the turns that warm up, medians are taken. At the end the views are
+Tables and changes both grow by a factor of four. In each turn every view is refreshed at both scales, one after the
+other, and the first one alternates. Medians are taken over the turns after the warm-up. At the end the views are
 compared with their queries.
 """
 
@@ -23,7 +23,7 @@ from rollview.strategy.no_op import NO_OP
 
 FACTOR = 4
 
-#: Turns that warm up, and turns that are measured: what is compared is down to a few tenths of a second.
+#: Turns that warm up, and turns that are measured. There are many, because some times are a few tenths of a second.
 WARM_UP, MEASURED = 5, 5
 
 

@@ -1,4 +1,4 @@
-"""A refresh with nothing to do: how long it takes, and whether Spark has to run anything for it."""
+"""A refresh with nothing to do: the time it takes, and whether it starts Spark jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run() -> Report:
     with tempfile.TemporaryDirectory(prefix="rollview-bench-") as folder:
         rv = connect(folder)
         rv.sql("CREATE TABLE a (id INT, v INT, PRIMARY KEY (id)); CREATE TABLE b (id INT, w INT, PRIMARY KEY (id))")
-        for start in range(25):  # a log of some length, as a table in use has
+        for start in range(25):  # a log with many entries, like that of a table in use
             rv.sql(f"INSERT INTO a SELECT CAST(id + {start * 100} AS INT), 1 FROM range(100)")
         rv.sql("INSERT INTO b SELECT CAST(id AS INT), 2 FROM range(1000)")
         rv.create("joined", "SELECT a.id, v, w FROM a JOIN b ON a.id = b.id")

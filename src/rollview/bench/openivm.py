@@ -1,9 +1,9 @@
-"""The join benchmark of the OpenIVM thesis (chapter 7) at a tenth of its sizes: a join that is kept against one that is
-computed again, for changes of 0.1 %, 1 % and 5 % of the tables.
+"""The join benchmark of the OpenIVM thesis (chapter 7) at a tenth of its sizes: refreshing a join against recomputing
+it, after changes of 0.1 %, 1 % and 5 % of the tables.
 
-Symmetric: both sides have as many rows and both change. Fact and dimension: one side is a hundred times as large, and
-only that one changes. ``n`` is the number of different join keys: the fewer, the larger the result. The thesis adds
-rows only; here a last change also takes rows away.
+Symmetric: both sides have the same number of rows, and both change. Fact and dimension: one side is a hundred times as
+large, and only that side changes. The fewer distinct join keys there are, the larger the result. The thesis only
+inserts rows; here the last change also deletes some.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rollview.session import Rollview, connect
 VIEW = "SELECT * FROM left_side INNER JOIN right_side ON tid_left = tid_right"
 PARTS = (0.001, 0.01, 0.05)
 
-#: Refreshes that warm Spark up, before those that are measured.
+#: The number of refreshes that warm up Spark before the measured ones.
 WARM_UP = 4
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Rows of the two sides, different join keys, and whether both sides change."""
+    """The rows of the two sides, the number of distinct join keys, and whether both sides change."""
 
     name: str
     left: int
@@ -43,7 +43,7 @@ WORKLOADS = (
 
 
 def _rows(side: str, first: int, count: int, keys: int) -> str:
-    """Rows whose values follow from their number: the same at every run."""
+    """Rows whose values are computed from their number, so that every run has the same ones."""
     number, text = ("increment_id", "dummy_name") if side == "left" else ("geo_id", "dummy_location")
     key = f"CAST(pmod(xxhash64(id, '{side}'), {keys}) AS INT) AS tid_{side}"
     return (
@@ -53,7 +53,7 @@ def _rows(side: str, first: int, count: int, keys: int) -> str:
 
 
 def _grow(rv: Rollview, workload: Workload, sizes: dict[str, int], part: float, *, delete: bool) -> None:
-    """Adds a part of the rows, and takes as many of the old away if asked for."""
+    """Inserts new rows, a ``part`` of the table's size; with ``delete``, also deletes as many old ones."""
     for side in ("left", "right") if workload.both else ("left",):
         count = max(1, round(getattr(workload, side) * part))
         if delete:

@@ -1,4 +1,4 @@
-"""What a measurement returns."""
+"""The result of a measurement."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How much may change until recomputing takes less time: rows of a table are updated, ever more of them.
+"""The share of changed rows from which recomputing is faster: ever more rows of a table are updated.
 
-The views are followed whatever it costs. Under the policy AUTO they are recomputed instead from where that is cheaper.
+The views are always refreshed incrementally here. Under the policy AUTO they are recomputed if that is cheaper.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rollview.session import Rollview, connect
 
 SALES, ITEMS = 2_000_000, 50_000
 
-#: Of so many rows, one is updated; of each, the second time is measured.
+#: One of this many rows is updated. Each share is updated twice, and the second refresh is measured.
 ONE_OF = (1000, 100, 50, 20, 10, 4)
 
 VIEWS = {

@@ -47,6 +47,6 @@ TABLES = {name: BaseTable(name, _columns(text), _KEYS[name]) for name, text in _
 
 
 def queries() -> dict[str, str]:
-    """The queries by their names, q01 to q22."""
+    """The queries by name, q01 to q22."""
     text = resources.files("rollview.bench").joinpath("tpch.sql").read_text(encoding="utf-8")
     return dict(re.findall(r"^-- query: (\w+)\n(.*?);$", text, flags=re.MULTILINE | re.DOTALL))

@@ -1,4 +1,4 @@
-"""TPC-H as 22 views: 0.1 % of the orders and their lines replaced, refreshed against recomputed, in one session."""
+"""The 22 queries of TPC-H as views: refreshing against recomputing after 0.1 % of the orders were replaced."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rollview.errors import UserError
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 
-#: Of every so many orders, one goes and one comes.
+#: One of this many orders is deleted, and one inserted.
 PART = 1000
 
 
 def make_data(folder: Path, scale: float) -> None:
-    """TPC-H's tables as Parquet files."""
+    """Writes TPC-H's tables as Parquet files."""
     tool = shutil.which("tpchgen-cli", path=str(Path(sys.executable).parent)) or shutil.which("tpchgen-cli")
     if tool is None:
         raise UserError("The generator of TPC-H's data is missing", todo="pip install tpchgen-cli")
@@ -36,11 +36,11 @@ def load(rv: Rollview, folder: Path) -> None:
 
 
 def replace_orders(rv: Rollview, scale: float, turn: int, *, spread: bool = False) -> None:
-    """One of PART orders, and its lines, is replaced by another.
+    """Replaces one of PART orders, and its lines, by another.
 
-    As TPC-H's refresh functions do it: old orders of a range of keys go, new ones come with keys of that range that
-    were left free (of 32 keys, 8 are used). The new orders are those of a range far away, under the new keys.
-    ``spread`` takes orders of the whole table instead: then no statistics of files can skip anything.
+    As in TPC-H's refresh functions, old orders of a range of keys are deleted, and new ones are inserted under unused
+    keys of that range (8 of 32 keys are used). The new orders are copies of those of a distant range.
+    With ``spread``, the orders are spread over the whole table, so that no file can be skipped by its statistics.
     """
     width = max(32, round(6_000_000 * scale / PART / 32) * 32)
     low, far = turn * width, round(6_000_000 * scale / 64) * 32

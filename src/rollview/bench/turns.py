@@ -1,7 +1,7 @@
-"""The measuring loop of all suites: changes in turns, and after each change views are refreshed, in one session.
+"""The measuring loop of all suites: the tables change in turns, and the views are refreshed after each change.
 
-A view is refreshed in two ways, one after the other: the change is followed, and the query is recomputed; or the same
-change is followed at two scales. Times and figures of both stand side by side.
+Each view is measured in two ways, one after the other, in one session: refreshed incrementally and recomputed, or
+refreshed at two scales. The report has the figures of both.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from rollview.errors import InternalError
 from rollview.session import Rollview, connect
 from rollview.views.results import RefreshResult
 
-#: Turns that warm both ways up, and turns that are measured, if a suite says nothing else.
+#: The number of turns that warm up, and of turns that are measured, unless a suite has its own.
 WARM_UP, MEASURED = 2, 3
 
 
 @dataclass(frozen=True)
 class Way:
-    """A view, and how it is brought up to date; ``since`` is the first turn in which it is."""
+    """A view and how it is refreshed: incrementally, or recomputed if ``full``. ``since`` is its first turn."""
 
     rv: Rollview
     view: str
@@ -35,7 +35,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Run:
-    """One refresh, the rows that Spark and this process read for it, and its Spark jobs."""
+    """One refresh, the number of rows that Spark and this process read for it, and the number of its Spark jobs."""
 
     result: RefreshResult
     rows_read: int | None
@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """The refreshes of a way, turn by turn."""
+    """The refreshes of one view in one way, in the order of the turns."""
 
     each: Sequence[Run]
 
@@ -66,8 +66,8 @@ Pair = tuple[Way, Way]
 def measure(
     changes: Iterable[Callable[[], None]], pairs: Sequence[Pair], *, alternating: bool = False
 ) -> list[tuple[Runs, Runs]]:
-    """Makes the changes one by one, and refreshes each pair after each. ``alternating``: the second way goes first in
-    every other turn."""
+    """Applies the changes one by one, and refreshes every pair after each change. If ``alternating``, the second way of
+    a pair comes first in every other turn."""
     found: list[tuple[list[Run], list[Run]]] = [([], []) for _ in pairs]
     for turn, change in enumerate(changes):
         change()
@@ -94,7 +94,7 @@ def check(ways: Iterable[Way]) -> None:
 
 @contextmanager
 def bench_folder(suite: str) -> Iterator[Path]:
-    """A folder for what a suite needs."""
+    """A temporary folder for the files of a suite."""
     folder = Path(tempfile.mkdtemp(prefix=f"rollview-{suite}-"))
     try:
         yield folder
@@ -103,7 +103,7 @@ def bench_folder(suite: str) -> Iterator[Path]:
 
 
 def create_pairs(rv: Rollview, views: Mapping[str, str], policy: str = "AUTO") -> dict[str, Pair]:
-    """Two views of each query: one is followed, the other recomputed; what is recomputed has no helpers to keep."""
+    """Creates two views of each query: one to refresh incrementally, and one to recompute, which has no helpers."""
     pairs = {}
     for i, (title, sql) in enumerate(views.items()):
         rv.create(f"v{i}", sql, policy=policy)
@@ -112,7 +112,7 @@ def create_pairs(rv: Rollview, views: Mapping[str, str], policy: str = "AUTO") -
     return pairs
 
 
-#: The columns of a table that compares refreshing with recomputing, after the first, which says what was measured.
+#: The columns of a report that compares refreshing with recomputing, after the first one, which names the view.
 COMPARED = [
     "strategy",
     "refresh s",
@@ -127,7 +127,7 @@ COMPARED = [
 
 
 def compared(refresh: Runs, recompute: Runs) -> list[Any]:
-    """A line of it: the median of the times, and the figures of the last turn."""
+    """The values of these columns: the medians of the times, and the counts of the last turn."""
     a, b = refresh.last, recompute.last
     times = [round(refresh.seconds, 2), round(recompute.seconds, 2), round(recompute.seconds / refresh.seconds, 2)]
     return [
@@ -142,8 +142,8 @@ def compare_views(
     load: Callable[[Rollview, Path], None],
     change: Callable[[Rollview, int], None],
 ) -> dict[str, tuple[Runs, Runs]]:
-    """Refreshing against recomputing, for views by their titles. ``load`` makes the tables, with a folder for what it
-    needs; ``change`` is told the number of the turn, from one on."""
+    """Compares refreshing with recomputing, for each of the views by its title. ``load`` creates the tables, and may
+    use the folder that it gets; ``change`` gets the number of the turn, starting at 1."""
     turns = WARM_UP + MEASURED
     with bench_folder(suite) as folder, connect(folder / "warehouse") as rv:
         load(rv, folder)

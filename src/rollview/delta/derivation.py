@@ -1,9 +1,9 @@
 """The delta of a plan, from the rules of its operators.
 
-    Δ(N) = rule of N's kind over (old, new, Δ) of N's inputs
+    Δ(N) = the rule for N's operator type, applied to (old, new, Δ) of N's inputs
 
-Three relations of every changed table are read: ``old``, ``new`` and ``change`` (its rows with weights); a table that
-did not change has just one. The delta of an operator below which nothing changed is None: its terms are never written.
+Each changed table is read as three relations: ``old``, ``new`` and ``change`` (the changed rows with weights); an
+unchanged table has only one. The delta of an operator over unchanged tables is None, so its terms are never generated.
 """
 
 from __future__ import annotations
@@ -40,11 +40,9 @@ from rollview.plan.traits import Trait, trait_of
 
 OLD, NEW, CHANGE, STEP = "old", "new", "change", "step"
 
-WHEN = {OLD: "before", NEW: "now"}
-
 
 class NotMaintained(Exception):
-    """An operator for which there is no delta rule. ``code`` is the reason that a full refresh will give."""
+    """There is no delta rule for an operator. ``code`` is the reason code of the resulting full refresh."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(what)
@@ -53,8 +51,8 @@ class NotMaintained(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """A named SELECT of a Δ-script. ``what`` says for people what its rows are. The rows of a ``delta`` may be far more
-    than have changed; its weight may be left out if no later step reads it."""
+    """A named SELECT of a Δ-script. ``what`` describes its rows for people. A ``delta`` may have far more rows than
+    changed; its weight column is dropped if no later step reads it."""
 
     name: str
     plan: Node
@@ -64,34 +62,34 @@ class Step:
 
 @dataclass(frozen=True)
 class Keys:
-    """Touched keys: a relation of distinct values, and which expression over the restricted plan each column meets."""
+    """Affected keys: a relation of distinct values, and for each column the expression that must equal it."""
 
     plan: Node
     pairs: tuple[Pair, ...]
 
     def restrict(self, plan: Node) -> Node:
-        """The rows of a plan whose values are among the keys; all of them if there is nothing to compare."""
+        """The rows of a plan whose values are among the keys; all rows if there are no pairs to compare."""
         return restricted(plan, self.pairs, self.plan)
 
 
-#: From an operator to its delta. It asks the derivation for the versions and the deltas of the operator's inputs.
+#: Returns the delta of an operator. The derivation provides the versions and the deltas of the operator's inputs.
 Rule = Callable[[Any, "Derivation"], Node | None]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rule of each type of operator; and how groups of which all are needed are read in one version, from the
-    relation that has them before and after."""
+    """The delta rule of each operator type; and how to read one version of the groups if all groups are materialized,
+    with their old and new values."""
 
     deltas: Mapping[type[Node], Rule]
     whole_groups: Callable[[Aggregate, Derivation, str], Node]
 
 
 class Derivation:
-    """One derivation: its rules, which tables changed, the steps so far, and names for new columns.
+    """One derivation: its rules, the changed tables, the steps so far, and a source of new column names.
 
-    ``added`` tells of aggregates how they are added up, ``kinds`` the types of what they and windows make,
-    ``partitions`` what helpers store of windows' partitions."""
+    ``added`` holds the partial aggregates of each operator, ``kinds`` the types of aggregate and window columns,
+    ``partitions`` the relations that helpers store for windows."""
 
     def __init__(
         self,
@@ -109,7 +107,7 @@ class Derivation:
         self.whole: list[Node] = []
         self.readers: Counter[Node] = Counter()
         self.kept: set[Node] = set()
-        self.touched: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
+        self.affected: dict[tuple[Node, tuple[str, ...]], list[Node]] = {}
         self.steps: list[Step] = []
         self._deltas: dict[Node, Node | None] = {}
         self._versions: dict[tuple[Node, str], Node] = {}
@@ -123,7 +121,7 @@ class Derivation:
         return self._at(plan, NEW)
 
     def _at(self, plan: Node, version: str) -> Node:
-        """The plan over one version of its tables; groups of which all are at hand are taken from there."""
+        """The plan over one version of its tables; groups that are materialized are read from their step."""
         if (plan, version) not in self._versions:
             self._versions[plan, version] = self._found_at(plan, version)
         return self._versions[plan, version]
@@ -135,13 +133,13 @@ class Derivation:
             return at(plan, version, self.changed)
         if plan in self.kept:
             rows = plan.with_inputs([self._at(child, version) for child in plan.inputs])
-            return self.step("rows", rows, f"what several terms read of {plan.title}, {WHEN[version]}")
-        if isinstance(plan, Restrict):  # to the keys of a partner, which is joined to it in any case
+            return self.step("rows", rows, f"rows of {plan.title} that several terms read, {version}")
+        if isinstance(plan, Restrict):  # a restriction to the keys of a join partner: the join applies it anyway
             return self._at(plan.input, version)
         return plan.with_inputs([self._at(child, version) for child in plan.inputs]) if plan.inputs else plan
 
     def added_up(self, node: Aggregate) -> Added | None:
-        """How the groups of an aggregate follow from sums and counts; None if they do not."""
+        """The partial aggregates that the results follow from; None if they cannot be added up."""
         return self.added.get(names_of(node))
 
     def is_whole(self, node: Aggregate) -> bool:
@@ -159,12 +157,12 @@ class Derivation:
                 if found is not None:
                     check_delta(found, plan)
                 if found is not None and self.readers[plan] > 1:
-                    found = self.at_hand(found)
+                    found = self.materialized(found)
             self._deltas[plan] = found
         return self._deltas[plan]
 
     def _of_kept(self, plan: Node) -> Node:
-        """The delta of a plan whose rows are materialized, before and after."""
+        """The delta of a plan whose old and new rows are materialized."""
         difference = together([weighted(self.new(plan), 1), weighted(self.old(plan), -1)], plan.columns)
         assert difference is not None
         return consolidated(difference)
@@ -173,9 +171,9 @@ class Derivation:
         return not self.changed.isdisjoint(plan.tables)
 
     def step(self, label: str, plan: Node, what: str, *, delta: bool = False) -> Node:
-        """Names a part of the script: what reads it, reads its rows once computed.
+        """Makes a plan a step of the script, and returns a scan of the step.
 
-        A part that differs from an earlier one in the names of its columns only is that one under other names.
+        If an earlier step differs only in its column names, that step is read instead.
         """
         check(plan, f"the delta rule of step {label}")
         alike = self._alike.setdefault(tuple(node.title for node in plan.walk()), [])
@@ -188,18 +186,18 @@ class Derivation:
         alike.append(self.steps[-1])
         return _step_scan(self.steps[-1])
 
-    def settle(self, *plans: Node) -> None:
-        """Computes the deltas of these plans once, for all that read them."""
+    def materialize(self, *plans: Node) -> None:
+        """Makes the deltas of these plans steps, so that they are computed once for all terms that read them."""
         for plan in plans:
             delta = self.delta(plan)
-            self._deltas[plan] = None if delta is None else self.at_hand(delta)
+            self._deltas[plan] = None if delta is None else self.materialized(delta)
 
-    def at_hand(self, delta: Node) -> Node:
-        """A delta that several terms read, or that others are restricted by, computed once."""
-        return delta if cheap(delta) else self.step("delta", delta, "a change that several terms read", delta=True)
+    def materialized(self, delta: Node) -> Node:
+        """The delta as a step, unless it is cheap: several terms read it, or restrict other inputs to its keys."""
+        return delta if cheap(delta) else self.step("delta", delta, "delta that several terms read", delta=True)
 
     def keys(self, delta: Node, values: Sequence[Expr]) -> Keys:
-        """The distinct values of some expressions over a delta."""
+        """The distinct values of some expressions over a delta, as keys."""
         named = zip(self.fresh(len(values)), values, strict=True)
         columns = [Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in named]
         plan = Distinct(Project(delta, tuple(columns)))
@@ -207,13 +205,13 @@ class Derivation:
         return Keys(plan, pairs)
 
     def fresh(self, number: int) -> list[str]:
-        """So many names of keys that nothing has yet."""
+        """New, unused names for key columns."""
         self._numbers += number
         return [f"k{self._numbers - number + 1 + i}" for i in range(number)]
 
-    def there(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
-        """Restricts the columns ``on`` to the values of ``names`` in some rows. Without columns, all is left if there
-        are rows, and nothing else."""
+    def keys_in(self, rows: Node, names: Sequence[str], on: Sequence[str]) -> Keys:
+        """Keys that restrict the columns ``on`` to the values of ``names`` in ``rows``. Without columns, a restriction
+        keeps everything if ``rows`` is not empty, else nothing."""
         one: list[Expr] = [exp.Literal.number(1)]
         keys = self.keys(rows, [ref(name) for name in names] or one)
         values = [ref(name) for name in on] or one
@@ -221,13 +219,13 @@ class Derivation:
 
 
 def names_of(node: Aggregate) -> str:
-    """What an aggregate operator is known by: the names of its results are its own, wherever it stands."""
+    """The identity of an aggregate operator: the names of its results, which are unique in a plan."""
     return " ".join(item.column.name for item in node.aggregates)
 
 
 @lru_cache(maxsize=4096)
 def form(plan: Node) -> Node:
-    """The plan but for the names of its columns."""
+    """The plan with canonical column names: equal for plans that differ only in names."""
     return renamed(plan, by_place(plan))
 
 
@@ -238,14 +236,14 @@ def _step_scan(step: Step) -> Scan:
 
 @lru_cache(maxsize=4096)
 def cheap(plan: Node) -> bool:
-    """Whether a plan only picks from rows that are at hand: of an earlier step, or of a table's changes."""
+    """Whether a plan only applies linear operators to materialized rows: those of a step, or a table's change."""
     if isinstance(plan, Scan):
         return plan.version in (STEP, CHANGE)
     return trait_of(plan) is Trait.LINEAR and all(cheap(child) for child in plan.inputs)
 
 
 def at(plan: Node, version: str, changed: Collection[str]) -> Node:
-    """The plan over one version of its tables. Where a table did not change, its versions are one."""
+    """The plan over one version of its tables. Unchanged tables are always read as ``new``."""
 
     def rule(node: Node) -> Node | None:
         return replace(node, version=version if node.table in changed else NEW) if isinstance(node, Scan) else None
@@ -254,5 +252,5 @@ def at(plan: Node, version: str, changed: Collection[str]) -> Node:
 
 
 def change_scan(node: Scan) -> Scan:
-    """The changes of a table, with weights."""
+    """The changed rows of a table, with weights."""
     return replace(node, output=(*node.output, WEIGHT), sources=(*node.sources, WEIGHT.name), key=(), version=CHANGE)

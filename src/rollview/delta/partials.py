@@ -1,13 +1,13 @@
-"""What is stored of an aggregate, so that a change can be added to it.
+"""Partial aggregates: the values stored for an aggregate, so that changes can be added to them.
 
-| aggregate | stored | from a delta | two of them together |
+| aggregate | stored | from a delta | combining two |
 |---|---|---|---|
-| count(*), count(x) | itself | the sum of the weights (where x is known) | a + b |
+| count(*), count(x) | itself | the sum of the weights (of rows with x not NULL) | a + b |
 | sum(x), avg(x) over integers and decimals | sum(x), count(x) | the signed sum | a + b |
-| min, max, bool_and, bool_or | itself | of a growing group: itself over the new rows | least, greatest |
+| min, max, bool_and, bool_or | itself | if rows were only inserted: itself over these | least, greatest |
 | all others, and sum and avg over floats | itself | — | the group is recomputed |
 
-Floats are never added and subtracted: the sum would drift, and never lose a NaN or an infinity again.
+Floats are never added or subtracted: rounding errors would accumulate, and a NaN or an infinity would stay for good.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rollview.plan.expressions import Expr, grouped, ref
 from rollview.plan.nodes import Column, Computed
 from rollview.plan.reserved import WEIGHT
 
-#: How two stored values of one group make one.
+#: How two partial values of one group are combined.
 ADD, LEAST, GREATEST, RECOMPUTE = "add", "least", "greatest", "recompute"
 
 
 @dataclass(frozen=True)
 class Partial:
-    """A stored column of a group: its value over the group's rows, over a delta's rows, and how two are combined.
-    Of a sum, ``known`` is the column that says how many values it is of."""
+    """A stored column of a group: its value over the group's rows, its ``change`` over a delta's rows, and how the two
+    are combined. For a sum, ``known`` names the column that counts its non-NULL values."""
 
     column: Column
     value: Expr
@@ -39,7 +39,7 @@ class Partial:
 
 @dataclass(frozen=True)
 class Added:
-    """An aggregate operator as sums and counts: its ``results`` follow from ``partials`` and the number of rows."""
+    """The partials of an aggregate operator: its ``results`` are expressions over them and the number of rows."""
 
     partials: tuple[Partial, ...]
     rows: Partial
@@ -47,7 +47,7 @@ class Added:
 
 
 class Partials:
-    """The stored columns of one aggregate operator, each once."""
+    """Collects the partials of one aggregate operator; equal ones are stored once."""
 
     def __init__(self) -> None:
         self._by_value: dict[Expr, Partial] = {}
@@ -63,7 +63,7 @@ class Partials:
         return self._by_value[value]
 
     def finished(self, item: Computed, rows: str, kind: str) -> Expr:
-        """The aggregate's result from what is stored; ``rows`` is the stored number of rows, ``kind`` its type."""
+        """The result as an expression over partials; ``rows`` is the row count's column, ``kind`` the result type."""
         aggregate, where = item.value, None
         if isinstance(aggregate, exp.Filter):
             aggregate, where = aggregate.this, aggregate.expression.this
@@ -102,7 +102,7 @@ class Partials:
 
 
 def sign() -> Expr:
-    """+1 for a row that comes, −1 for one that goes."""
+    """+1 for an inserted row, −1 for a deleted row."""
     positive = exp.GT(this=ref(WEIGHT.name), expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=positive, true=exp.Literal.number(1))], default=exp.Literal.number(-1))
 
@@ -113,7 +113,7 @@ ROWS = Partial(COUNT, exp.Count(this=exp.Star()), exp.Cast(this=exp.Sum(this=sig
 
 
 def exact(kind: str, *, mean: bool = False) -> bool:
-    """Whether stored sums of this type can be added to for ever: no float, and no decimal that would lose digits."""
+    """Whether sums of this type stay exact under addition: no float, and no decimal that would lose digits."""
     name, _, digits = kind.lower().partition("(")
     if name != "decimal":
         return name in ("tinyint", "smallint", "int", "integer", "bigint", "int128")
@@ -122,7 +122,7 @@ def exact(kind: str, *, mean: bool = False) -> bool:
 
 
 def mean_of(total: Expr, number: Expr, kind: str) -> Expr:
-    """The mean of the given type, from the sum of so many values; NULL if there are none."""
+    """The mean as the given type, from a sum and the number of its values; NULL if there are none."""
     known = exp.GT(this=number, expression=exp.Literal.number(0))
     if kind.startswith("decimal"):
         count = exp.Cast(this=number.copy(), to=exp.DataType.build("decimal(20, 0)", dialect="spark"))
@@ -133,7 +133,7 @@ def mean_of(total: Expr, number: Expr, kind: str) -> Expr:
 
 
 def combined(a: Expr, b: Expr, both: Expr) -> Expr:
-    """Two values as one: one of them where the other is not known, else ``both``."""
+    """Combines two values: if one is NULL the other, else ``both``."""
     none = [exp.If(this=exp.Is(this=x.copy(), expression=exp.null()), true=y.copy()) for x, y in ((a, b), (b, a))]
     return exp.Case(ifs=none, default=both)
 

@@ -1,4 +1,4 @@
-"""Deltas as plans: an operator's columns, and a weight. +n adds n copies of the row, −n takes n away."""
+"""Deltas as plans: an operator's columns, and a weight: +n inserts n copies of the row, −n deletes n copies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rollview.plan.reserved import WEIGHT
 
 
 def weighted(plan: Node, weight: int) -> Node:
-    """All rows of a relation as a delta."""
+    """All rows of a relation as a delta with one weight."""
     value = exp.Cast(this=exp.Literal.number(abs(weight)), to=WEIGHT.type.copy())
     signed: Expr = exp.Neg(this=value) if weight < 0 else value
     kept = tuple(Computed(column, ref(column.name)) for column in plan.columns)
@@ -20,13 +20,13 @@ def weighted(plan: Node, weight: int) -> Node:
 
 
 def negated(delta: Node) -> Node:
-    """What takes a delta back."""
+    """The inverse of a delta."""
     kept = tuple(Computed(column, ref(column.name)) for column in delta.columns if column.name != WEIGHT.name)
     return Project(delta, (*kept, Computed(WEIGHT, exp.Neg(this=ref(WEIGHT.name)))))
 
 
 def one_by_one(delta: Node) -> Node:
-    """A row of weight n as n rows, so that values need not be multiplied: a product could lose digits."""
+    """Repeats a row of weight n n times, so that sums need no product with the weight: it could lose digits."""
     copy = Column("__copy", "__copy")
     series = exp.GenerateSeries(start=exp.Literal.number(1), end=exp.Abs(this=ref(WEIGHT.name)))
     kept = tuple(Computed(column, ref(column.name)) for column in delta.columns)
@@ -36,12 +36,12 @@ def one_by_one(delta: Node) -> Node:
 def together(terms: Sequence[Node | None], columns: Sequence[Column]) -> Node | None:
     """The sum of deltas; None if there are none."""
     output = (*columns, WEIGHT)
-    there = [exactly(term, output) for term in terms if term is not None]
-    return union_of(there, output) if there else None
+    found = [exactly(term, output) for term in terms if term is not None]
+    return union_of(found, output) if found else None
 
 
 def consolidated(delta: Node) -> Node:
-    """One row per distinct tuple, and none of weight zero."""
+    """Consolidated: one row per distinct tuple, none with weight zero."""
     keys = tuple(Computed(column, ref(column.name)) for column in delta.columns if column.name != WEIGHT.name)
     summed = exp.Cast(this=exp.Sum(this=ref(WEIGHT.name)), to=WEIGHT.type.copy())
     total = Aggregate(delta, keys, (Computed(WEIGHT, summed),))

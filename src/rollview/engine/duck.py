@@ -38,7 +38,7 @@ from rollview.plan.nodes import Node, Scan
 from rollview.plan.reserved import STATE
 from rollview.stack import deep
 
-#: DuckDB runs no jobs. The rows that it scans are known only if it profiles every statement, and then statements over a
+#: DuckDB runs no jobs. It counts the rows that it scans only if every statement is profiled, and then statements over a
 #: few thousand rows take a quarter longer.
 _COUNTS = Constant(Counts(jobs=0))
 
@@ -51,7 +51,7 @@ class DuckFrame:
 
 
 class DuckEngine:
-    """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a DuckDB connection."""
+    """Implements ``rollview.engine.protocol.Engine`` on a DuckDB connection."""
 
     title = "DuckDB"
     dialect = "duckdb"
@@ -92,7 +92,7 @@ class DuckEngine:
         return DuckFrame(written)
 
     def text(self, query: exp.Expr) -> str:
-        """A query as DuckDB reads it."""
+        """A query in DuckDB's SQL."""
         return printed(query, "duckdb")
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
@@ -191,7 +191,7 @@ class DuckEngine:
 
 
 def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> RollviewError:
-    """DuckDB's error as ours: what, where in ``sql``, and what may have been meant."""
+    """DuckDB's error as one of rollview's: what is wrong, where in ``sql``, and which name may have been meant."""
     said = str(error)
     if match := re.search(r"Table with name (.+) does not exist!", said):
         return TableNotFound(
@@ -224,7 +224,7 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
     if match := re.search(r"Values were not provided for the following parameters: (\w+)", said):
         where = Place.find(sql, match[1]) if match[1].isidentifier() else Place.only(sql, "?")
         return SqlError(
-            "There is no value for a parameter", where=where, todo="give the values beside the text: rv.sql(text, args)"
+            "There is no value for a parameter", where=where, todo="pass the values, too: rv.sql(text, args)"
         )
     if match := re.search(r'syntax error at or near "+([^"]+)"', said):
         return SqlSyntaxError(
@@ -235,21 +235,21 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
 
 
 def _reason(said: str) -> str:
-    """What DuckDB says, without the name of its part that says it, and without our own columns."""
+    """DuckDB's message, without the kind of error and without internal columns."""
     return re.sub(r"^[A-Z]\w+( \w+)? Error: ", "", said.split("\n")[0]).replace("__rid BIGINT, ", "")
 
 
 @deep
 def translated(text: str) -> str:
-    """A query or an expression in Spark SQL as DuckDB writes it."""
+    """A query or an expression in Spark SQL, translated into DuckDB's SQL."""
     return tree_of(text).sql("duckdb")
 
 
 def tree_of(text: str) -> exp.Expr:
-    """A query or an expression in Spark SQL as a tree of DuckDB's SQL."""
+    """A query or an expression in Spark SQL, as a syntax tree for DuckDB."""
     if where := misread_pipe(text):
         raise Unsupported(
-            f"{where.text} at this place of a pipe is not known on DuckDB",
+            f"DuckDB does not support {where.text} at this place of a pipe",
             where=where,
             todo="write the query with clauses, or open the warehouse on Spark",
         )

@@ -1,8 +1,8 @@
-"""What Spark's tasks counted, from the event log that Spark writes into a folder of this machine.
+"""The metrics of Spark's tasks, from the event log that Spark writes to a local folder.
 
-The log has one JSON object a line: jobs with their stages and tags, and tasks with their metrics. Spark writes events
-from a queue, in the order in which they happened, and flushes whenever a job or a query begins or ends. So after a job
-a query without rows is run under a tag of its own: if its event is in the log, so are the metrics of all tasks before.
+The log has one JSON object per line: jobs with their stages and tags, and tasks with their metrics. Spark writes events
+from a queue, in the order in which they happened, and flushes whenever a job or a query begins or ends. So a block ends
+with a query without rows under a tag of its own: once its event is in the log, the metrics of all earlier tasks are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rollview.engine.work import UNKNOWN, Counts
 
-#: How long the end of a block may take to appear in the log, in seconds. Usually it takes a few milliseconds.
+#: How many seconds to wait until the end of a block appears in the log. Usually it takes a few milliseconds.
 _PATIENCE = 10.0
 
 _EVENT = b'{"Event":"'
@@ -44,15 +44,15 @@ _STAGE = re.compile(rb'"Stage ID":(\d+)')
 
 @cache
 def _own_folder() -> Path:
-    """The folder of the event logs of Sparks that are started here; it is removed when the process ends."""
+    """The folder for the event log of a Spark that rollview starts; it is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="rollview-events-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def log_settings() -> dict[str, str]:
-    """The settings of a Spark whose event log is read here. It is written in parts, so that parts that have been read
-    can be removed, and without what is not needed: most of a log are descriptions of plans."""
+    """The settings of a Spark whose event log is read here. The log is written in parts, so that parts that have been
+    read can be removed, and without the metrics and long descriptions of plans, which would be most of it."""
     return {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": _own_folder().as_uri(),
@@ -66,7 +66,7 @@ def log_settings() -> dict[str, str]:
 
 @dataclass
 class _Found:
-    """What the log said of one block until now."""
+    """What the log says about one block so far."""
 
     running: set[int] = field(default_factory=set)
     stages: set[int] = field(default_factory=set)
@@ -77,8 +77,9 @@ class _Found:
 
 
 class EventLog:
-    """The event log of one Spark application, read from where the first open block began. Blocks of several threads
-    share it: a line is read once. ``own``: parts that have been read are removed."""
+    """The event log of one Spark application, read from the position at which the first open block began. Blocks of
+    several threads share it, so each line is read once. If it is rollview's ``own``, parts that have been read are
+    removed."""
 
     def __init__(self, folder: Path, *, own: bool) -> None:
         self._folder, self._own = folder, own
@@ -89,14 +90,14 @@ class EventLog:
         self._query: DataFrame | None = None  # planned once
 
     def begin(self, tag: str) -> None:
-        """Begins to count the jobs that carry the tag."""
+        """Starts counting the jobs that carry the tag."""
         with self._lock:
             if not self._open:
                 self._skip()
             self._open[tag] = _Found()
 
     def end(self, tag: str, session: SparkSession) -> Counts:
-        """What the jobs with the tag did. Waits until the log has come so far."""
+        """The counts of the jobs with the tag. Waits until all of their events are in the log."""
         found, context = self._open[tag], session.sparkContext
         if self._query is None:
             self._query = session.sql("SELECT 1 WHERE false")
@@ -115,7 +116,7 @@ class EventLog:
             time.sleep(0.001)
 
     def counts(self, tag: str) -> Counts:
-        """What the jobs with the tag did until now, as far as the log was read."""
+        """The counts of the jobs with the tag, as far as the log has been read."""
         found = self._open[tag]
         return Counts(found.rows_read, found.jobs, found.bytes_written)
 
@@ -124,7 +125,7 @@ class EventLog:
             self._open.pop(tag, None)
 
     def _skip(self) -> None:
-        """Goes to the end of what is written: a line that is not whole yet tells of something that was before."""
+        """Skips what is already written. An incomplete last line is skipped, too: its event happened before."""
         parts = self._parts()
         last = max(parts)
         for part in parts.keys() - {last}:
@@ -143,7 +144,7 @@ class EventLog:
             part.unlink(missing_ok=True)
 
     def _lines(self) -> Iterator[bytes]:
-        """The whole lines that were written since they were asked for last."""
+        """The complete lines written since the last call."""
         while True:
             parts = self._parts()
             with parts[self._part].open("rb") as file:
@@ -157,11 +158,11 @@ class EventLog:
                 self._whole = True
             if self._part + 1 not in parts:
                 return
-            self._remove(parts[self._part])  # it was whole when it was read: the next one was there
+            self._remove(parts[self._part])  # it was complete when it was read, because the next one existed
             self._part, self._position = self._part + 1, 0
 
     def advance(self) -> None:
-        """Takes in what is new in the log."""
+        """Reads the new events of the log."""
         with self._lock:
             for line in self._lines():
                 if line.startswith(_TASK_END):
@@ -201,7 +202,7 @@ def _end_of(tag: str) -> str:
 
 
 def event_log(context: SparkContext) -> EventLog | None:
-    """The event log of a Spark application; None if it writes none, or not in parts of plain text on this machine."""
+    """The event log of a Spark application; None if it writes none, or not as uncompressed parts in a local folder."""
     conf: Mapping[str, str] = dict(context.getConf().getAll())
     place = urlparse(conf.get("spark.eventLog.dir", ""))
     plain = conf.get("spark.eventLog.compress") == "false" and conf.get("spark.eventLog.rolling.enabled") != "false"

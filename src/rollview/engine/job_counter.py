@@ -1,9 +1,9 @@
-"""Counting what Spark does for a block of code: its jobs carry a tag, and Spark says what their tasks read and wrote.
+"""Counts what Spark does for a block of code: its jobs carry a tag, and Spark reports what their tasks read and wrote.
 
-A tag is added to those that a user has given to the thread's jobs, and taken away again; groups stay as they are. Where
-the figures come from: the event log of the Spark that rollview starts, or of any other if it is plain text in a folder
-of this machine; else the REST API of Spark's web interface. If both are off there are none, and none on Spark Connect,
-which tells neither.
+The tag is added to the job tags that a user has set in the thread, and removed again; job groups stay as they are. The
+figures come from Spark's event log, if rollview started Spark or if the log is uncompressed text in a local folder;
+otherwise from the REST API of Spark's web interface. There are no figures if both are switched off, and none on Spark
+Connect, which has neither.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from rollview.engine.work import NOTHING_DONE, UNKNOWN, Counts
 
 
 class Metrics(Protocol):
-    """Where Spark says what its tasks counted."""
+    """A source of the metrics of Spark's tasks."""
 
     def begin(self, tag: str) -> None:
-        """Jobs with this tag are going to be counted."""
+        """Starts counting the jobs with this tag."""
 
     def end(self, tag: str, session: SparkSession) -> Counts:
-        """What they did."""
+        """The counts of these jobs."""
 
     def forget(self, tag: str) -> None:
-        """They are not counted any more."""
+        """Stops counting these jobs."""
 
 
 class Source(Protocol):
-    """Where the session comes from; ``made`` is None until there is one."""
+    """The source of the session; ``made`` is None until the session exists."""
 
     @property
     def made(self) -> SparkSession | None: ...
 
 
 class JobCounter:
-    """Counts for one block. It begins as soon as there is a session: until then no job can run."""
+    """Counts for one block. Counting starts as soon as there is a session: until then no job can run."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -59,7 +59,7 @@ class JobCounter:
             if self._metrics is not None:
                 self._metrics.begin(self._tag)
                 self._session.sparkContext.addJobTag(self._tag)
-        except Exception:  # a session that was stopped answers nothing
+        except Exception:  # the session was stopped
             self._metrics = None
 
     def detach(self) -> Counts:
@@ -70,7 +70,7 @@ class JobCounter:
         try:
             self._session.sparkContext.removeJobTag(self._tag)
             return self._metrics.end(self._tag, self._session)
-        except Exception:  # the same, or the folder or the interface is gone
+        except Exception:  # the session was stopped, or the folder or the interface is gone
             return UNKNOWN
         finally:
             self._metrics.forget(self._tag)
@@ -81,7 +81,7 @@ _known: dict[str, Metrics | None] = {}
 
 
 def _metrics_of(session: SparkSession) -> Metrics | None:
-    """Where the application of a session says what its tasks counted."""
+    """The source of metrics of a session's application."""
     context = session.sparkContext
     with _LOCK:
         if context.applicationId not in _known:

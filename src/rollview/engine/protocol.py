@@ -1,7 +1,7 @@
-"""What rollview asks of an engine: to run named SELECTs over named relations.
+"""The protocol of an engine, which runs SELECTs over named relations.
 
-An engine's relation (a Spark DataFrame, a DuckDB relation) is called a frame here. A plan's scans name relations by
-``relation_name``; which frame that is, the caller says.
+An engine's relation (a Spark DataFrame, a DuckDB query) is called a frame here. The scans of a plan name relations by
+``relation_name``; the caller passes a frame for each name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Frame = Any
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows that have been computed. ``rows`` is their number; ``local`` holds them if they are few."""
+    """Materialized rows. ``rows`` is their number; ``local`` holds them in this process if there are few."""
 
     frame: Frame
     rows: int
@@ -32,8 +32,8 @@ class Kept:
 
 @dataclass(frozen=True)
 class Answer:
-    """A few rows that rollview itself makes: what a statement tells, if no engine is needed to tell it. ``columns`` are
-    names and types, the types as Spark writes them."""
+    """The result of a statement that needs no engine: a few rows that rollview itself creates. ``columns`` maps names
+    to types, as Spark writes them."""
 
     columns: Mapping[str, str]
     rows: Sequence[Sequence[object]]
@@ -43,23 +43,23 @@ class Answer:
         return ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
 
 
-#: What a statement tells that has nothing to tell.
+#: The result of a statement that returns nothing.
 NOTHING = Answer({}, ())
 
 
 def relation_name(scan: Scan) -> str:
-    """The relation that a scan reads: a table, one version of it, its changes, or an earlier step."""
+    """The name of the relation that a scan reads: a table, a version of it, its changes, or an earlier step."""
     return f"{scan.table} {scan.version}" if scan.version else scan.table
 
 
 def has_no_equality(kind: str) -> bool:
-    """Whether values of a type, as Spark writes it, can be neither grouped nor compared."""
+    """Whether values of a type, as Spark writes it, cannot be grouped or compared."""
     return re.search(r"(^|[<:,])variant($|[>,])", kind) is not None
 
 
 class Engine(Protocol):
-    """Runs plans and queries. Where types are ``exact``, a printed plan has the very types of the text it is from;
-    ``parallel`` says whether several may run at a time."""
+    """Runs plans and queries. ``exact`` says whether a printed plan returns exactly the types of the user's query;
+    ``parallel`` says whether several queries may run at the same time."""
 
     title: str
     dialect: str
@@ -67,75 +67,78 @@ class Engine(Protocol):
     parallel: bool
 
     def select(self, plan: Node, frames: Mapping[str, Frame], labels: Sequence[str] | None = None) -> Frame:
-        """The rows of a plan over frames by ``relation_name``, under these names or the plan's own labels."""
+        """The rows of a plan. ``frames`` has a frame for each ``relation_name``; ``labels`` name the columns, by
+        default the plan's own labels do."""
 
     def query(self, sql: str, frames: Mapping[Name, Frame]) -> Frame:
-        """A user's query in Spark SQL, each table that it names replaced by a frame."""
+        """The rows of a user's query in Spark SQL. Each table that it names is replaced by a frame."""
 
     def over_state(self, state: Frame, query: str) -> Frame:
-        """A query over a view's stored rows, which it calls ``__state``."""
+        """The rows of a query over a view's stored rows. The query calls them ``__state``."""
 
     def quoted(self, name: str) -> str:
-        """A name as it stands in SQL."""
+        """A name as SQL writes it, quoted."""
 
     def renamed(self, frame: Frame, names: Sequence[str]) -> Frame:
-        """The frame's columns under other names."""
+        """The frame with other column names."""
 
     def nothing(self, frame: Frame) -> Frame:
         """A frame with the same columns and no rows."""
 
     def is_empty(self, frame: Frame, condition: str) -> bool:
-        """Whether no row meets a condition."""
+        """Whether no row of the frame meets a condition."""
 
     def functions(self) -> set[str]:
-        """The engine's own functions, in lower case."""
+        """The names of the engine's built-in functions, in lower case."""
 
     def result_settings(self) -> Mapping[str, str]:
         """The settings of the session that change what a query returns."""
 
     def planning_settings(self, plan: Node) -> Mapping[str, str]:
-        """The settings that the engine needs to plan what is computed for a view."""
+        """The settings that the engine needs to plan the queries of a view."""
 
     def has_settings(self, values: Mapping[str, str]) -> bool:
         """Whether the session has these settings now."""
 
     def settings(self, values: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Settings that hold inside the block only."""
+        """Sets these settings inside the block, and restores the previous ones after it."""
 
     def columns(self, frame: Frame) -> list[tuple[str, str]]:
-        """Names and types, the types as Spark writes them."""
+        """The names and types of the columns, the types as Spark writes them."""
 
     def keep(self, frame: Frame) -> Kept:
-        """Computes the rows once, for several readers."""
+        """Materializes the rows, so that they are computed once for several readers."""
 
     def keep_up_to(self, frame: Frame, most: Callable[[], int]) -> Kept | None:
-        """The same; None if there are more rows than ``most``, which may be asked for only if there are many. No more
-        of the rows than needed are computed then."""
+        """Materializes the rows if there are at most ``most()``. Otherwise returns None, and computes no more rows than
+        needed to find that out. ``most`` is called only if there are many rows."""
 
     def local(self, rows: pa.Table, columns: Sequence[tuple[str, str]]) -> Kept:
-        """Rows that are here already; ``columns`` are their names and types."""
+        """Rows that are already in this process; ``columns`` are the names and types of their columns."""
 
     def forget(self, kept: Iterable[Kept]) -> None:
-        """The rows are needed no more."""
+        """Releases materialized rows."""
 
     def difference(
         self, fresh: Frame, stored: Frame, floats: Sequence[bool], most: int
     ) -> tuple[list[tuple[tuple[Any, ...], int]], tuple[int, int] | None]:
-        """The rows that one frame has more often than the other, with how much more often (less often: negative);
-        floats are rounded to nine digits. If there are more than ``most``: some, and how many are missing and extra."""
+        """The rows that do not occur equally often in the two frames, each with the difference (positive if ``fresh``
+        has more copies). Floats are rounded to nine digits. If there are more than ``most`` such rows, some of them,
+        and the numbers of missing and extra rows."""
 
     def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> AbstractContextManager[None]:
-        """Turns what the engine says about ``sql`` into our words; ``names`` lists tables that may have been meant."""
+        """Translates the engine's errors about ``sql``; ``names`` lists the tables that are suggested for a misspelled
+        name."""
 
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> Frame:
-        """A frame of a few rows made by rollview itself; the schema is Spark's DDL."""
+        """A frame of a few rows that rollview itself creates; the schema is Spark's DDL."""
 
     def measured(self) -> AbstractContextManager[Work]:
-        """Measures what is done inside the block, in this thread: what the engine counts by itself, and what code of
-        this process adds with ``rollview.engine.work.read_here`` and ``wrote_here``. Blocks may be nested."""
+        """Measures the work done inside the block, in this thread: what the engine itself counts, and what code of this
+        process adds by ``rollview.engine.work.read_here`` and ``wrote_here``. Blocks may be nested."""
 
     def output(self, frame: Frame) -> Any:
-        """The frame as users of the engine know it."""
+        """The frame as the engine's own type: a DataFrame of Spark, a relation of DuckDB."""
 
     def close(self) -> None:
-        """The engine is needed no more."""
+        """Releases the engine."""

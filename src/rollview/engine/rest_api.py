@@ -1,4 +1,4 @@
-"""What Spark's tasks counted, from the REST API of Spark's own web interface, if a session has it on."""
+"""The metrics of Spark's tasks, from the REST API of Spark's web interface, if a session has it switched on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from rollview.engine.work import UNKNOWN, Counts
 
-#: How long the end of a block may take to appear, and how long an answer may take, in seconds.
+#: How many seconds to wait until the end of a block appears, and for one response.
 _PATIENCE = 30.0
 
 
-#: How the tag of the last small job of a block ends.
+#: The suffix of the tag of the small job that ends a block.
 _LAST = "-end"
 
 
@@ -25,21 +25,21 @@ def _is_last(tag: str) -> bool:
 
 
 class RestApi:
-    """The jobs and stages of one application. What the interface shows it takes from a queue of events, in the order
-    in which they happened: a last small job shows that all jobs before it are known."""
+    """The jobs and stages of one application. The interface reads events from a queue, in the order in which they
+    happened: once the last small job appears, all jobs before it are known."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._opener = build_opener(ProxyHandler({}))  # the interface is of this machine
+        self._opener = build_opener(ProxyHandler({}))  # the interface runs on this machine: no proxy
 
     def begin(self, tag: str) -> None:
-        """Jobs are found by their tags: there is nothing to prepare."""
+        """Does nothing: jobs are found by their tags."""
 
     def forget(self, tag: str) -> None:
-        """The same."""
+        """Does nothing."""
 
     def end(self, tag: str, session: SparkSession) -> Counts:
-        """What the jobs with the tag did."""
+        """The counts of the jobs with the tag."""
         context, last = session.sparkContext, f"{tag}{_LAST}"
         context.addJobTag(last)
         try:

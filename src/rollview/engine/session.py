@@ -1,4 +1,4 @@
-"""Local Spark sessions that rollview builds by itself."""
+"""Local Spark sessions that rollview itself starts."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # the code of a refresh is compiled once, not at every refresh: there is room for that of many views, and lists of
-    # touched keys are data, not code
+    # the code of a refresh is compiled once, not at every refresh: the cache has room for many views, and lists of
+    # affected keys are kept out of the code
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.optimizer.inSetConversionThreshold": "0",
     "spark.sql.optimizer.inSetSwitchThreshold": "0",
-    # of longer lists, Parquet files are skipped only by the least and the greatest key
+    # for longer lists, Parquet files are skipped only by the least and the greatest key
     "spark.sql.parquet.pushdown.inFilterThreshold": str(DEFAULT.listed_keys),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "4g",
     "spark.log.level": "ERROR",
 }
 
-#: What a session needs so that Spark understands Delta tables.
+#: The settings by which Spark reads and writes Delta tables.
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -61,10 +61,10 @@ def delta_package() -> str:
 
 
 def local_session(*, beside: SparkSession | None = None, delta: bool = False) -> SparkSession:
-    """A Spark session on this machine, quiet, with Delta's jars if asked for.
+    """A local Spark session that logs errors only, with Delta's jars if ``delta``.
 
-    Without a session that runs already, Spark is started; ``beside`` one, Spark is shared, and the new session has
-    settings and temporary views of its own.
+    Without a running session, Spark is started. With a session ``beside`` it, Spark is shared, and the new session has
+    its own settings and temporary views.
     """
     if beside is not None:
         if delta:
@@ -75,11 +75,11 @@ def local_session(*, beside: SparkSession | None = None, delta: bool = False) ->
 
 
 def start_session(settings: Mapping[str, str]) -> SparkSession:
-    """Starts Spark in this process, with these settings over the usual ones."""
+    """Starts Spark in this process, with these settings in addition to the usual ones."""
     require_java()
     if _loaded and settings.get(_JARS) not in (None, *_loaded):
         raise UserError(
-            "Delta's jars cannot be loaded any more",
+            "Delta's jars can no longer be loaded",
             why="Spark was started without them in this process, and Java loads jars only when it starts",
             todo="open the warehouse with store='delta' before any other, or in a process of its own",
         )
@@ -106,20 +106,20 @@ def start_session(settings: Mapping[str, str]) -> SparkSession:
 
 
 def require_delta(spark: SparkSession) -> None:
-    """Raises an error that says how to configure Delta, unless the session has it."""
+    """Raises an error that says how to configure Delta, unless the session is configured for it."""
     if "DeltaSparkSessionExtension" in (spark.conf.get("spark.sql.extensions", "") or ""):
         return
     lines = [f"  .config('spark.jars.packages', '{delta_package()}')"]
     lines += [f"  .config('{k}', '{v}')" for k, v in DELTA_SETTINGS.items() if "snapshot" not in k]
     raise UserError(
-        "This Spark session does not know Delta tables",
+        "This Spark session is not configured for Delta tables",
         why="its setting spark.sql.extensions does not name DeltaSparkSessionExtension",
         todo="build the session with\n" + "\n".join(lines) + "\nor use rollview.connect(folder) without a session",
     )
 
 
 def require_java() -> None:
-    """Raises an error that names the package to install, unless a Java that Spark runs on is there."""
+    """Raises an error that names the package to install, unless there is a Java on which Spark runs."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     if java is None:
@@ -147,7 +147,7 @@ def _install_java() -> str:
 
 @contextlib.contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Sends what a process started meanwhile writes to stderr into a file: the JVM's own words, for good."""
+    """Redirects stderr to a file. Processes started inside the block, such as the JVM, keep writing there."""
     sys.stderr.flush()
     try:
         saved = os.dup(2)

@@ -1,7 +1,7 @@
-"""Where an engine's Spark session comes from: given by the user, or local and made when it is first needed.
+"""The source of an engine's Spark session: passed by the user, or local and created when it is first needed.
 
-Spark takes seconds to start, and much of what is asked of a warehouse needs none: its logs tell what its tables and
-views are. So a local session is not made before rows have to move.
+Spark takes seconds to start, and many questions about a warehouse do not need it: the logs say what its tables and
+views are. So a local session is not created before rows are read or written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rollview.engine.work import session_started
 
 
 class GivenSpark:
-    """A session that belongs to the user: closing leaves it as it is."""
+    """A session that the user passed. Closing the source leaves the session open."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -27,18 +27,18 @@ class GivenSpark:
 
 
 class LocalSpark:
-    """A session of its own on this machine, made when it is first asked for; ``made`` is the session if there is one
-    already. If no Spark runs in this process yet, the first session starts it, and closing the last one stops it."""
+    """A local session of its own, created when it is first used; ``made`` is None until then. If no Spark runs in this
+    process yet, the first session starts it, and closing the last one stops it."""
 
     def __init__(self, *, delta: bool = False) -> None:
         self._delta = delta
         self.made: SparkSession | None = None
-        if SparkSession.getActiveSession() is not None:  # now: another thread would not find it
+        if SparkSession.getActiveSession() is not None:  # at once: other threads do not see an active session
             self._make()
 
     @property
     def spark(self) -> SparkSession:
-        """The session. Raises JavaMissing if Spark would have to be started and cannot be."""
+        """The session. Raises JavaMissing if Spark must be started and there is no Java for it."""
         made = self.made or self._make()
         session_started()
         return made
@@ -63,7 +63,7 @@ class LocalSpark:
 
 
 class _Started:
-    """The Spark that was started here, by its first session, and who uses it."""
+    """The Spark that rollview started in this process: its first session, and the sources that use it."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -71,10 +71,10 @@ class _Started:
         self.users: WeakSet[LocalSpark] = WeakSet()
 
     def running(self) -> SparkSession | None:
-        """The first session, unless someone has stopped it."""
+        """The first session; None if it was stopped."""
         if self.first is not None:
             try:
-                self.first.sparkContext.applicationId  # noqa: B018  a stopped context answers nothing
+                self.first.sparkContext.applicationId  # noqa: B018  raises an error if the context was stopped
             except Exception:
                 self.first = None
         return self.first
@@ -92,5 +92,5 @@ SparkSource = GivenSpark | LocalSpark
 
 
 def source_of(spark: SparkSession | SparkSource) -> SparkSource:
-    """A session as its own source."""
+    """The source for a session; a source is returned as it is."""
     return spark if isinstance(spark, GivenSpark | LocalSpark) else GivenSpark(spark)

@@ -1,4 +1,4 @@
-"""What is done with any Spark session, classic or Connect, through the public DataFrame and SQL API alone."""
+"""The engine on any Spark session, classic or Connect, through the public DataFrame and SQL API only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rollview.plan.reserved import STATE
 
 @contextlib.contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Session settings that hold inside the block only."""
+    """Sets session settings inside the block, and restores the previous ones after it."""
     before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in values}
     try:
         for name, value in values.items():
@@ -44,9 +44,9 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def sql_over(spark: SparkSession, template: str, **frames: Any) -> DataFrame:
-    """SQL over frames: ``{name}`` in the template stands for a frame. Text of a user goes in through ``verbatim``.
+    """SQL over frames: ``{name}`` in the template stands for a frame. A user's text must be escaped by ``verbatim``.
 
-    The frames become part of the plan: what the SQL means does not change when names of the session do.
+    The frames become part of the plan, so the meaning of the SQL does not depend on the names of the session.
     """
     if not frames:  # Spark would leave the doubled braces of verbatim text as they are
         return spark.sql(template.replace("{{", "{").replace("}}", "}"))
@@ -54,12 +54,12 @@ def sql_over(spark: SparkSession, template: str, **frames: Any) -> DataFrame:
 
 
 def verbatim(text: str) -> str:
-    """A user's text as part of a template."""
+    """A user's text, escaped as part of a template."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def over_state(state: DataFrame, query: str) -> DataFrame:
-    """A query over a view's stored rows, which it calls ``__state``."""
+    """The rows of a query over a view's stored rows. The query calls them ``__state``."""
     template = verbatim(query).replace(quote(STATE), "{state}")
     return sql_over(state.sparkSession, template, state=state)
 
@@ -67,21 +67,21 @@ def over_state(state: DataFrame, query: str) -> DataFrame:
 def run_query(
     spark: SparkSession, sql: str, refs: Sequence[Reference], relations: Mapping[Name, DataFrame]
 ) -> DataFrame:
-    """The query, each table that it names replaced by the given relation."""
+    """The rows of a query. Each table that it names is replaced by the given relation."""
     slots = {name: f"r{i}" for i, name in enumerate(relations)}
     template = substitute(sql, refs, {name: f"{{{slot}}}" for name, slot in slots.items()}, verbatim)
     return sql_over(spark, template, **{slots[name]: frame for name, frame in relations.items()})
 
 
 def declared(spark: SparkSession, columns: str) -> StructType:
-    """The schema that a column list declares. Spark reads the list in the active session, so one has to be there."""
+    """The schema that a column list declares. Spark parses the list in the active session, so a session must exist."""
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType)
     return schema
 
 
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
-    """A frame of a few rows made by rollview itself."""
+    """A frame of a few rows that rollview itself creates."""
     return spark.createDataFrame([tuple(row) for row in rows], schema or StructType([]))
 
 
@@ -95,12 +95,12 @@ _RESULT_SETTINGS = (
     *OTHER_SPELLINGS,
 )
 
-#: Held while the session is set to keep rows outside: refreshes side by side would undo each other's setting.
+#: Held while a session setting keeps rows out of plans: parallel refreshes would undo each other's setting.
 _OUTSIDE = threading.Lock()
 
 
 class SparkEngine:
-    """Keeps the protocol of ``rollview.engine.protocol.Engine`` on a Spark session."""
+    """Implements ``rollview.engine.protocol.Engine`` on a Spark session."""
 
     title = "Spark"
     dialect = "spark"
@@ -113,7 +113,7 @@ class SparkEngine:
 
     @property
     def spark(self) -> SparkSession:
-        """The session; a local one is made when it is first asked for."""
+        """The session; a local one is created when it is first used."""
         return self.source.spark
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class SparkEngine:
         for slot in slots.values():
             template = template.replace(f"`\x00{slot}\x00`", f"{{{slot}}}")
         found = sql_over(self.spark, template, **{slot: frames[name] for name, slot in slots.items()})
-        return found.select("*")  # a plan that is resolved: writers would look for the frames again
+        return found.select("*")  # a resolved plan: a writer would resolve the frames again
 
     def query(self, sql: str, frames: Mapping[Name, DataFrame]) -> DataFrame:
         refs = references(sql)
@@ -157,7 +157,7 @@ class SparkEngine:
         return {name: value for name in _RESULT_SETTINGS if (value := self.spark.conf.get(name)) is not None}
 
     def planning_settings(self, plan: Node) -> Mapping[str, str]:
-        # Spark looks for the columns of a subquery among those of a union around it when it infers conditions
+        # when Spark infers conditions, it resolves the columns of a subquery in a union around it, and can fail
         asking = any(isinstance(node, Join) and node.kind in (MARK, SINGLE) for node in plan.walk())
         return {"spark.sql.constraintPropagation.enabled": "false"} if asking else {}
 
@@ -180,8 +180,8 @@ class SparkEngine:
         return None if frame.selectExpr("1").limit(limit + 1).count() > limit else self._persisted(frame)
 
     def _here(self, frame: DataFrame) -> Kept | None:
-        """The rows in this process; None if they are too many for that."""
-        if any(has_no_equality(kind) for _, kind in self.columns(frame)):  # NULL as a VARIANT does not come back
+        """The rows, fetched into this process; None if there are too many."""
+        if any(has_no_equality(kind) for _, kind in self.columns(frame)):  # a NULL of type VARIANT cannot be fetched
             return None
         local = frame.limit(self.limits.rows_here + 1).toArrow()
         return self._local(local, frame.schema) if local.num_rows <= self.limits.rows_here else None
@@ -194,15 +194,15 @@ class SparkEngine:
         return self._local(rows, declared(self.spark, ", ".join(f"{quote(name)} {kind}" for name, kind in columns)))
 
     def _local(self, rows: pa.Table, schema: StructType) -> Kept:
-        # rows that are part of a plan are compared whenever Spark compares plans: more than a few stay outside
+        # Spark compares the rows inside a plan whenever it compares plans: more than a few are kept outside
         few = rows.num_rows <= self.limits.rows_in_plan
         outside = {} if few else {"spark.sql.execution.arrow.localRelationThreshold": "0"}
         with _OUTSIDE, settings(self.spark, outside):
-            # in one piece: Spark forgets what comes after a piece without rows
+            # in one batch: Spark drops the batches after an empty one
             made = self.spark.createDataFrame(rows.combine_chunks(), schema=schema)
         if rows.num_rows > self.limits.rows_here:
             return Kept(made, rows.num_rows)
-        frame = made.coalesce(1)  # in one part: then nothing needs to be exchanged to group them
+        frame = made.coalesce(1)  # in one partition: grouping them then needs no exchange
         return Kept(frame.hint("broadcast"), rows.num_rows, rows)
 
     def forget(self, kept: Iterable[Kept]) -> None:

@@ -1,4 +1,4 @@
-"""What Spark says when it fails, in our words: what, where in the statement, and what may have been meant."""
+"""Translates Spark's errors: what is wrong, where in the statement, and which name may have been meant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rollview.errors import (
 from rollview.parse.names import parse_name, quote
 from rollview.parse.stored_names import damaged
 
-#: What Spark says when it cannot broadcast rows: too many, or too large for the driver or for what it may be sent.
+#: Spark's messages if it cannot broadcast rows: too many, too large for the driver, or too large a result.
 _TOO_LARGE = (
     "Cannot broadcast the table",
     "Not enough memory to build and broadcast",
@@ -33,33 +33,33 @@ _TOO_LARGE = (
 )
 
 
-#: An error of a statement among what Java throws: what Spark says, and the class of it in SQL.
+#: An error about a statement inside a Java exception: Spark's message and the SQLSTATE.
 _REFUSED = re.compile(r"\[[A-Z_.0-9]+\] (.*)SQLSTATE: (\w+)", re.DOTALL)
 
 
 @contextlib.contextmanager
 def spark_errors(sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
-    """Turns what Spark says about ``sql`` into our words; ``names`` lists the tables that could have been meant."""
+    """Translates Spark's errors about ``sql``; ``names`` lists the tables that are suggested for a misspelled name."""
     try:
         yield
     except PySparkException as error:
         if _is_too_large(str(error)):
-            raise TooLargeToSend("Spark cannot send the rows of a join around", why=_sentence(error)) from error
+            raise TooLargeToSend("Spark cannot broadcast the rows of a join", why=_sentence(error)) from error
         raise damage_in(error) or translate(error, sql, names()) from error
     except Exception as error:
-        java = getattr(error, "java_exception", None)  # of a session that is not Connect
+        java = getattr(error, "java_exception", None)  # only on classic sessions
         if java is None:
             raise
         if found := damage_in(error):
             raise found from error
         cause = _first_cause(java)
-        if (refused := _REFUSED.search(cause)) and not refused[2].startswith("XX"):  # which are Spark's own faults
+        if (refused := _REFUSED.search(cause)) and not refused[2].startswith("XX"):  # internal errors of Spark
             raise SqlError("Spark refuses this statement", why=refused[1].strip()) from error
         kind = TooLargeToSend if _is_too_large(cause) else InternalError
         raise kind("Spark failed while it planned or ran a statement", why=cause) from error
 
 
-#: What Spark and Delta say of files that they cannot find or read: data files, and those of a log.
+#: Messages of Spark and Delta about missing and unreadable files: data files, and files of a log.
 _LOST_DATA = re.compile(
     r"(?:FILE_NOT_EXIST\].*?reading file|DELTA_FILE_NOT_FOUND_DETAILED\] File|FileNotFoundException: File) "
     r"(?P<folder>\S+)/(?P<file>[^/\s]+?)(?:\.\s|\s|$)"
@@ -79,9 +79,8 @@ _LOST_LOG = {
 
 
 def damage_in(error: BaseException, table: str | None = None) -> Damaged | None:
-    """What Spark's error says about missing or unreadable files of a table; None if it is about something else.
-
-    Without ``table``, the table is named for its folder."""
+    """The damage that Spark's error is about: a missing or unreadable file of a table; None if it is about something
+    else. Without ``table``, the table's name is taken from its folder."""
     said = str(error)
     if gap := _GAP.search(said):
         entry = f"{int(gap['after']) + 1:020}.json"
@@ -103,7 +102,7 @@ def damage_in(error: BaseException, table: str | None = None) -> Damaged | None:
 
 
 def _of_folder(path: str) -> str:
-    """The table whose file lies in a folder: its name, but for the folders of its partitions and of its change feed."""
+    """The table whose file is in a folder, which may be a folder of a partition or of the change feed."""
     parts = [part for part in path.split("/") if part and "=" not in part and part != "_change_data"]
     return re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), parts[-1].encode()).decode(errors="replace")
 
@@ -112,12 +111,12 @@ def _is_too_large(said: str) -> bool:
     return any(text in said for text in _TOO_LARGE)
 
 
-#: How the columns begin that rollview adds to a table's own where it edits one.
+#: The prefix of the columns that rollview adds to a table's own while it edits the table.
 _OWN = "__rv_"
 
 
 def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> RollviewError:
-    """Spark's error as ours: what, where in ``sql``, and what may have been meant."""
+    """Spark's error as one of rollview's: what is wrong, where in ``sql``, and which name may have been meant."""
     condition = error.getCondition() or ""
     parameters = error.getMessageParameters() or {}
     place = _place(error, sql)
@@ -150,7 +149,7 @@ def translate(error: PySparkException, sql: str, names: Iterable[str] = ()) -> R
 
 
 def _first_cause(thrown: Any) -> str:
-    """What Java says was the first cause of what it threw."""
+    """The message of the first cause of a Java exception."""
     while thrown.getCause() is not None:
         thrown = thrown.getCause()
     return str(thrown.toString()).split("\n")[0]
@@ -187,7 +186,7 @@ def _sentence(error: PySparkException) -> str:
     """Spark's message without its error class, plan, SQL echo and stack."""
     try:
         text = error.getMessage() or str(error)
-    except Exception:  # Spark looks for the words of every error in its own list, and Delta's are not there
+    except Exception:  # PySpark looks up every message in its own list, which lacks Delta's
         text = str(error)
     text = re.split(r"\n\s*\n|\n==|;\s*line \d+ pos \d+|\(line \d+, pos \d+\)|SQLSTATE: \w+", text.strip())[0]
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text).strip()

@@ -1,7 +1,7 @@
 """What a block of code did: rows read, jobs run and bytes written, by the engine and by this process.
 
-``with engine.measured() as work:`` opens a block. The engine counts by itself what it does for the block; code that
-reads or writes files in this process says so with ``read_here`` and ``wrote_here``, and need not know which blocks are
+``with engine.measured() as work:`` opens a block. The engine itself counts what it does for the block; code that reads
+or writes files in this process reports that by ``read_here`` and ``wrote_here``, and need not know which blocks are
 open. A block belongs to the thread that opened it. Blocks nest: the outer one includes the inner one.
 """
 
@@ -16,34 +16,35 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Counts:
-    """What an engine counted; None is what it does not count."""
+    """What an engine counted. A figure is None if the engine does not count it."""
 
     rows_read: int | None = None
     jobs: int | None = None
     bytes_written: int | None = None
 
 
-#: Of an engine that had nothing to do.
+#: The counts of an engine that had nothing to do.
 NOTHING_DONE = Counts(0, 0, 0)
 
-#: Of an engine that cannot tell.
+#: The counts of an engine that cannot count.
 UNKNOWN = Counts()
 
 
 class Counter(Protocol):
-    """Counts for one block what an engine does. Neither method raises an error: the block goes on without figures."""
+    """Counts what an engine does for one block. Neither method raises an error: if counting fails, the block continues
+    without figures."""
 
     def attach(self) -> None:
-        """Begins to count, if there is something to attach to by now. Called when the block begins, and whenever a
-        session is started inside it."""
+        """Starts counting, if there is a session. Called when the block begins, and whenever a session starts inside
+        it."""
 
     def detach(self) -> Counts:
-        """Ends counting."""
+        """Stops counting, and returns the counts."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The counter of an engine that says the same of every block."""
+    """The counter of an engine whose counts are the same for every block."""
 
     counts: Counts
 
@@ -55,7 +56,8 @@ class Constant:
 
 
 class Work:
-    """What a block did. The figures are complete when it has ended; None is what the engine cannot tell."""
+    """What a block did. The figures are complete when the block has ended. A figure is None if the engine cannot count
+    it."""
 
     def __init__(self) -> None:
         self._rows_here = self._bytes_here = 0
@@ -63,25 +65,25 @@ class Work:
 
     @property
     def rows_read(self) -> int | None:
-        """The rows that tasks of the engine read, and those that this process read itself."""
+        """The rows that the engine's tasks and this process read."""
         return _sum(self._counted.rows_read, self._rows_here)
 
     @property
     def jobs(self) -> int | None:
-        """Spark jobs that ran."""
+        """The number of Spark jobs that ran."""
         return self._counted.jobs
 
     @property
     def bytes_written(self) -> int | None:
-        """The bytes that tasks of the engine wrote to files, and those that this process wrote itself."""
+        """The bytes that the engine's tasks and this process wrote to files."""
         return _sum(self._counted.bytes_written, self._bytes_here)
 
     def read(self, rows: int) -> None:
-        """Adds rows that this process has read itself."""
+        """Adds rows that this process read."""
         self._rows_here += rows
 
     def wrote(self, size: int) -> None:
-        """Adds bytes that this process has written itself."""
+        """Adds bytes that this process wrote."""
         self._bytes_here += size
 
     def _end(self, counted: Counts, outer: Work | None) -> None:
@@ -120,18 +122,18 @@ def measured(counter: Counter) -> Iterator[Work]:
 
 
 def session_started() -> None:
-    """Tells the open blocks of this thread that there is a session now."""
+    """Notifies the open blocks of this thread that a session has started."""
     for _, counter in _OPEN.blocks:
         counter.attach()
 
 
 def read_here(rows: int) -> None:
-    """Adds rows that this process has read itself to the block that is open in this thread, if there is one."""
+    """Adds rows that this process read to the innermost open block of this thread, if there is one."""
     if _OPEN.blocks:
         _OPEN.blocks[-1][0].read(rows)
 
 
 def wrote_here(size: int) -> None:
-    """The same for bytes that this process has written."""
+    """Adds bytes that this process wrote to the innermost open block of this thread, if there is one."""
     if _OPEN.blocks:
         _OPEN.blocks[-1][0].wrote(size)

@@ -1,15 +1,15 @@
-"""What is known of a plan's rows: what tells them apart, which columns decide others, and what a query leaves open.
+"""What is known about a plan's rows: their key, functional dependencies, and the choices that a query leaves open.
 
 | file | what it does |
 |---|---|
-| ``facts.py`` | key, functional dependencies and NOT NULL of every operator |
+| ``facts.py`` | key, functional dependencies and NOT NULL columns of every operator |
 | ``hidden.py`` | a plan with its key among its columns |
-| ``carried.py`` | key columns carried through projections |
+| ``carried.py`` | key columns passed on through projections |
 | ``branches.py`` | the key of a UNION ALL |
-| ``ties.py`` | orders made total by the key |
+| ``ties.py`` | ties in an ORDER BY broken by the key |
 | ``elements.py`` | order-dependent aggregates, ordered by the key |
 | ``choices.py`` | what a query leaves open, and how the view decides it |
-| ``decided.py`` | a plan that leaves nothing open |
+| ``decided.py`` | a deterministic plan: every open choice made |
 """
 
 from rollview.keys.choices import Choice

@@ -1,9 +1,9 @@
-"""The key of a UNION ALL: the keys of both branches, and a tag that tells the branches apart.
+"""The key of a UNION ALL: the keys of both branches, and a tag that identifies the branch.
 
 Before: ``union all (project city over scan customers, project page over scan visits_by_id)``.
-After: the same with two hidden columns more: the branches' keys (cust_id, visit_id), and the tag 0 or 1.
-Key columns of different types get a column each, NULL in the other branch. No tag where a visible column tells the
-branches apart already, and none where a branch has no key.
+After: the same with two more hidden columns: the branches' keys (cust_id, visit_id), and the tag 0 or 1.
+Key columns of different types get a column each, NULL in the other branch. No tag if a visible column already differs
+between the branches, and no key if a branch has none.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TAG = "__branch"
 
 
 def tagged(node: UnionAll, carrying: Callable[[Node], Node]) -> UnionAll | None:
-    """The union of branches that carry their keys beside the columns of the union; None if one has no key. A branch
-    that is a union is several branches."""
+    """The union with the keys of its branches as additional columns; None if a branch has no key. Nested unions are
+    flattened into branches."""
     visible = _branches(node)
     branches = [carrying(branch) for branch in visible]
     if not node.output or any(facts_of(branch).key is None for branch in branches):
@@ -40,7 +40,7 @@ def _branches(node: Node) -> list[Node]:
     return [branch for side in node.inputs for branch in _branches(side)]
 
 
-#: A column to add: label, type, and its value in each branch.
+#: An added column: its label, its type, and its value in each branch.
 _Added = tuple[str, exp.DataType, list[Expr]]
 
 
@@ -51,7 +51,7 @@ def _carried(branch: Node, visible: Node) -> list[Column]:
 
 
 def _paired(branches: list[list[Column]]) -> list[_Added]:
-    """Columns for the keys of all branches; those of one type share one."""
+    """Columns for the keys of all branches; key columns of the same type share one."""
     added: list[_Added] = []
     for place, columns in enumerate(branches):
         free = list(range(len(added)))

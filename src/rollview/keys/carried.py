@@ -1,8 +1,8 @@
-"""A plan that carries its key along: key columns that a projection drops are passed on.
+"""Pass key columns on through projections that drop them.
 
 Before: ``project city`` over ``scan customers`` (key cust_id). After: ``project city, cust_id``.
-Both branches of a UNION ALL carry their keys, and a tag. Not through a DISTINCT, a group or a set operation: there one
-more column would change which rows there are.
+Both branches of a UNION ALL pass on their keys, and a tag. Not through DISTINCT, aggregates or set operations: there an
+additional column would change the rows of the result.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from rollview.plan.nodes import (
     Window,
 )
 
-#: Says of a row of a FULL JOIN that its left side is there.
+#: The label of a column that is not NULL in the rows of a FULL JOIN that have a left side.
 THERE = "__there"
 
 
 def carrying(plan: Node) -> Node:
-    """The plan whose projections pass on the keys of their inputs."""
+    """The plan, with projections that pass on the keys of their inputs."""
     done: dict[Node, Node] = {}
 
     def carried(node: Node) -> Node:
@@ -47,7 +47,7 @@ def carrying(plan: Node) -> Node:
             return node.with_inputs(_apart(node, [carried(node.left), node.right]))
         if isinstance(node, Filter | Window | Limit | Generate | Join | MultiJoin):
             over = node.with_inputs(_apart(node, [carried(child) for child in node.inputs]))
-            return _with_sides_told(over) if isinstance(over, Join) and over.kind == FULL else over
+            return _with_left_tag(over) if isinstance(over, Join) and over.kind == FULL else over
         if isinstance(node, Project):
             below = carried(node.input)
             passed = {item.value.name for item in node.output if item.value == ref(item.value.name)}
@@ -62,7 +62,7 @@ def carrying(plan: Node) -> Node:
 
 
 def _apart(node: Node, inputs: list[Node]) -> list[Node]:
-    """The inputs of a join with different names for the hidden columns that they have from the same operator."""
+    """The inputs of a join, with hidden columns renamed that both have from a shared subplan."""
     taken = set[str]().union(*(old.names for old in node.inputs))
     found = []
     for old, new in zip(node.inputs, inputs, strict=True):
@@ -78,9 +78,9 @@ def _apart(node: Node, inputs: list[Node]) -> list[Node]:
     return found
 
 
-def _with_sides_told(join: Join) -> Node:
-    """A FULL JOIN of which each row says whether its left side is there, if nothing else does: a key that can be NULL
-    does not tell a left row with a NULL key from the lack of a left row."""
+def _with_left_tag(join: Join) -> Node:
+    """A FULL JOIN with a column that says whether a row has a left side, if no other column does: a nullable key cannot
+    distinguish a left row whose key is NULL from a missing left row."""
     left = facts_of(join.left)
     if left.key is None or facts_of(join.right).key is None or facts_of(join).key is not None:
         return join

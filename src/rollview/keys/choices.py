@@ -1,10 +1,10 @@
-"""What a query leaves open, and how the view decides it: ties by the key, elements in the order of the key.
+"""Choices that a query leaves open, and how the view makes them: ties are broken, and elements ordered, by the key.
 
 Before: ``limit 3 by amount`` over ``scan orders`` (key id); ``aggregate by cust [collect_list(amount)]`` over the same.
 After: ``limit 3 by amount, id``; ``aggregate by cust [collect_list(amount ORDER BY id)]``.
-Every answer of the second is one of the first, and computed again it is the same one; without that, what a refresh
-takes away might not be what was stored. Without a key, all columns decide: rows equal in all of them are the same.
-A choice is listed if the rows may leave it open; whether they do, only the rows tell.
+The second query returns one of the answers of the first, and always the same one. Otherwise a refresh could delete
+rows other than those that are stored. Without a key, all columns decide: rows equal in all columns are identical.
+A choice is listed if it may be open; whether it is depends on the rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rollview.plan.nodes import Column, Node, Ordering, show
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that a query leaves open, and how it is decided."""
+    """A choice that a query leaves open, and how it is made."""
 
     what: str
     how: str
@@ -33,8 +33,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Deciding:
-    """An input, maybe with its key carried along, and the columns that tell apart its rows which are equal in some
-    given ones; ``key`` says whether these columns are of its key."""
+    """An input, possibly with its key passed on, and the tie-breaking columns: they distinguish rows that are equal in
+    some given columns. ``key`` says whether they are columns of the key."""
 
     input: Node
     columns: tuple[Column, ...]
@@ -42,17 +42,17 @@ class Deciding:
 
     @property
     def order(self) -> tuple[Ordering, ...]:
-        """The columns as terms of an ORDER BY, each ascending with NULL first."""
+        """The tie-breaking columns as terms of an ORDER BY, each ascending with NULL first."""
         return tuple(Ordering(ref(column.name)) for column in self.columns)
 
     @property
     def any_order(self) -> tuple[Ordering, ...]:
-        """A term where nothing is left to decide, and an order has to be there."""
+        """A single term, for operators that need an ORDER BY although nothing is left to decide."""
         ordered = [column for column in self.input.columns if not _unordered(column.type)]
         return tuple(Ordering(ref(column.name)) for column in ordered[:1])
 
     def choice(self, what: str, kind: str) -> Choice:
-        """A choice that these columns decide; ``kind`` says what they put in order."""
+        """A choice that these columns decide; ``kind`` says what they order: ties, rows or elements."""
         if not self.columns:
             return Choice(what, "not decided: these values have no order")
         by = ", ".join(dict.fromkeys(column.label for column in self.columns))
@@ -60,8 +60,8 @@ class Deciding:
 
 
 def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> Deciding:
-    """What decides between rows that are equal in the given columns. Without a key all columns do, or those ``among``
-    which something is chosen."""
+    """The tie-breaking columns for rows that are equal in the given columns: those of the key; without a key all
+    columns, or those in ``among``."""
     facts = facts_of(below)
     if facts.key is None:
         richer = carrying(below)
@@ -76,8 +76,8 @@ def deciding(below: Node, given: Iterable[str], among: Names | None = None) -> D
     return Deciding(below, tuple(columns), facts.key is not None)
 
 
-def said(value: Expr, below: Node) -> str:
-    """An expression over an input's columns as its user wrote it, or nearly."""
+def as_written(value: Expr, below: Node) -> str:
+    """An expression over an input's columns, printed with the user's column names."""
     return show(rename(value, {column.name: column.label for column in below.columns}))
 
 

@@ -1,4 +1,4 @@
-"""A plan that leaves no choice open: the same rows whenever it is computed."""
+"""A deterministic plan: no choice is left open, so each computation returns the same rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Decided:
 
 
 def decided(plan: Node) -> Decided:
-    """The plan with every choice made by the key. It has the same columns."""
+    """The plan with every open choice made by the key. It has the same columns."""
     choices: list[Choice] = []
     unseen = order_unseen(plan)
 

@@ -1,14 +1,14 @@
-"""Aggregates whose value depends on the order of the rows, over rows in the order of their key.
+"""Order-dependent aggregates, evaluated in the order of the key.
 
 | aggregate | what decides it |
 |---|---|
-| collect_list, listagg; first, last, any_value | the rows come in the order of the key |
-| max_by, min_by | among rows equal in what they are compared by: the greatest key, the least key |
-| collect_set, and lists of DISTINCT values | the elements come in their own order |
+| collect_list, listagg; first, last, any_value | the rows are ordered by the key |
+| max_by, min_by | among rows with equal compared values: the greatest key, the least key |
+| collect_set, and lists of DISTINCT values | the elements are sorted |
 | mode | the least of the most frequent values |
 
-``f(x ORDER BY k)`` is written for the first two; each dialect says it in its own way: see ``codegen/ordered``. Not for
-lists whose order nobody sees: ``sort_array(collect_list(x))``.
+The first two become ``f(x ORDER BY k)``, which ``codegen/ordered`` prints for each dialect. Not for lists whose order
+has no effect: ``sort_array(collect_list(x))``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.keys.choices import Choice, Deciding, deciding, said
+from rollview.keys.choices import Choice, Deciding, as_written, deciding
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, conjunction, names_in, ref
 from rollview.plan.nodes import FROM_START, Aggregate, Combined, Distinct, Frame, Node
 
-#: Wrappers of a function that belong to it.
+#: Modifiers that wrap an aggregate: FILTER, IGNORE NULLS, RESPECT NULLS.
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
-#: Functions of a list that give the same whatever the order of its elements is; the last by name only.
+#: Functions of a list whose result does not depend on the order of the elements; some are known by name only.
 _OF_ANY_ORDER = (exp.ArraySort, exp.ArraySize, exp.ArrayMax, exp.ArrayMin, exp.ArrayContains)
 _NAMED_OF_ANY_ORDER = {"cardinality", "arrays_overlap"}
 
@@ -36,8 +36,8 @@ _LAST = (exp.Last, exp.LastValue)
 
 
 def aggregate_in_order(node: Aggregate, choices: list[Choice], unseen: Names) -> Node:
-    """The groups with every aggregate over rows in an order that decides. ``unseen`` are lists of which the order is
-    not seen."""
+    """The aggregate with a deciding order for each order-dependent function. ``unseen`` are the lists whose order has
+    no effect."""
     known_keys = [item.value.name for item in node.keys if isinstance(item.value, exp.Column)]
     given: Sequence[str] = known_keys if node.sets is None else ()
     used = frozenset().union(*(names_in(item.value) for item in node.aggregates))
@@ -55,7 +55,7 @@ def aggregate_in_order(node: Aggregate, choices: list[Choice], unseen: Names) ->
 
 
 def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tuple[Expr, Deciding, Choice] | None:
-    """An aggregate that leaves nothing open, and what decides it; None if the rows' order makes no difference."""
+    """The function with a deciding order, what decides, and the choice; None if the order of the rows has no effect."""
     called = unwrapped(value)
     ordered = called.find(exp.Order)
     own = [term.this.name for term in ordered.expressions if isinstance(term.this, exp.Column)] if ordered else []
@@ -65,8 +65,8 @@ def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tup
     known = facts_of(row.input).closure([*given, *own])
     arguments = [part for part in called.iter_expressions() if not isinstance(part, exp.Literal)]
     if arguments and names_in(arguments[0]) <= known:
-        return None  # one value in every row of the group
-    what = said(value, below)
+        return None  # the same value in every row of the group
+    what = as_written(value, below)
     of_values = by_value(value)
     if of_values is not None:
         return of_values[0], replace(row, input=below), Choice(what, of_values[1])
@@ -80,14 +80,14 @@ def _decided(value: Expr, below: Node, given: Iterable[str], used: Names) -> tup
 
 
 def unwrapped(value: Expr) -> Expr:
-    """The function itself, without FILTER and IGNORE NULLS."""
+    """The function without FILTER, IGNORE NULLS and RESPECT NULLS."""
     while isinstance(value, _WRAPPERS):
         value = value.this
     return value
 
 
 def by_value(value: Expr) -> tuple[Expr, str] | None:
-    """An aggregate that the values alone decide, and how; None if it is none of those."""
+    """The aggregate with its choice made by the values alone, and how it is made; None for other aggregates."""
     called = unwrapped(value)
     if isinstance(called, exp.Mode) and called.args.get("this") is not None and not called.args.get("deterministic"):
         return _put(value, exp.Mode(this=called.this.copy(), deterministic=exp.true())), "the least of these values"
@@ -105,8 +105,8 @@ def by_value(value: Expr) -> tuple[Expr, str] | None:
 
 
 def by_row(value: Expr, row: Deciding, known: Names) -> Expr | None:
-    """``max_by(x, y)`` that takes the greatest key among equal y, ``min_by`` that takes the least; None if it is none
-    of these, or if y decides x."""
+    """``max_by(x, y)`` that takes the greatest key among equal y, or ``min_by`` that takes the least; None for other
+    functions, and if y determines x."""
     called = unwrapped(value)
     if not isinstance(called, exp.ArgMax | exp.ArgMin):
         return None
@@ -128,8 +128,8 @@ def by_row(value: Expr, row: Deciding, known: Names) -> Expr | None:
 
 
 def in_order(value: Expr, terms: Sequence[Expr], frame: Frame | None = None) -> Expr | None:
-    """A function over rows in the order of some terms, beside an order that it has; None if the order of the rows makes
-    no difference to it. ``frame`` is its own, if it is a window function."""
+    """The function with these terms appended to its own ORDER BY; None if the order of the rows has no effect on it.
+    ``frame`` is the frame of a window function."""
     called, conditions = unwrapped(value), _conditions(value)
     found: Expr
     if isinstance(called, exp.ArrayAgg | exp.GroupConcat):
@@ -155,7 +155,7 @@ def in_order(value: Expr, terms: Sequence[Expr], frame: Frame | None = None) -> 
 
 
 def order_unseen(plan: Node) -> Names:
-    """The lists that a plan makes of which only the size, the sorted elements or the like are seen."""
+    """The lists in a plan that are used only in ways that do not depend on their order: size, sorted elements."""
     lists = {
         item.column.name
         for node in plan.walk()
@@ -186,7 +186,7 @@ def _of_any_order(column: exp.Column) -> bool:
 
 
 def _order(value: Expr, terms: Sequence[Expr]) -> Expr:
-    """``x ORDER BY …``, after the order that there is."""
+    """``x ORDER BY …``; the terms are appended to an existing order."""
     if isinstance(value, exp.Order):
         value, terms = value.this, [*value.expressions, *terms]
     return exp.Order(this=value.copy(), expressions=[term.copy() for term in terms])
@@ -210,6 +210,6 @@ def _conditions(value: Expr) -> list[Expr]:
 
 
 def _put(value: Expr, called: Expr) -> Expr:
-    """The function in the wrappers of another."""
+    """The function with the FILTER conditions of another."""
     condition = conjunction(_conditions(value))
     return called if condition is None else exp.Filter(this=called, expression=exp.Where(this=condition))

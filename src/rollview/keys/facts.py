@@ -1,18 +1,18 @@
-"""The key of every operator, and its functional dependencies.
+"""The key of every operator, its functional dependencies, and its NOT NULL columns.
 
 | operator | key |
 |---|---|
 | scan | the declared key |
-| filter, window, limit, restrict, semi, anti, mark, single | the input's (the left input's) |
-| project | the input's, if its columns are all passed on |
-| join | both keys; the left one alone if the condition gives each left row one right row at most |
-| aggregate | the group columns; none of them for one group |
-| distinct, set operation | all columns; of EXCEPT ALL and INTERSECT ALL the left input's |
-| union all | both keys and a column whose constants tell the branches apart |
+| filter, window, limit, restrict, semi, anti, mark, single | the key of the (left) input |
+| project | the key of the input, if all its columns are passed on |
+| join | both keys; the left one alone if a left row has at most one match |
+| aggregate | the group columns; no column for a global aggregate |
+| distinct, set operation | all columns; for EXCEPT ALL and INTERSECT ALL the key of the left input |
+| union all | both keys, and a column whose constants differ between the branches |
 | explode, recursion | none |
 
-Then a key is made smaller by what is known: a column that the others decide is not needed. Rows are compared with NULL
-equal to NULL. A dependency X → Y says: rows that agree on X agree on Y.
+The key is then minimised: columns that functionally depend on the others are dropped. Rows are compared NULL-safe.
+A dependency X → Y means that rows that agree on X agree on Y.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ NONE: Names = frozenset()
 
 @dataclass(frozen=True)
 class Facts:
-    """``key`` is None where two rows may be equal, and empty where there is one row at most."""
+    """``key`` is None if two rows may be equal, and empty if there is at most one row."""
 
     key: Names | None
     dependencies: frozenset[tuple[Names, str]] = frozenset()
     not_null: Names = NONE
 
     def closure(self, names: Iterable[str]) -> Names:
-        """All columns that these decide."""
+        """All columns that functionally depend on these, including these."""
         known = set(names)
         grown = True
         while grown:
@@ -76,7 +76,7 @@ class Facts:
         return frozenset(known)
 
     def reduced(self) -> Facts:
-        """The same with a key from which no column can be left out."""
+        """The same with a minimal key: no column of it depends on the others."""
         if self.key is None:
             return self
         key = set(self.key)
@@ -89,7 +89,7 @@ class Facts:
         return Facts(self.key, self.dependencies | frozenset(more), self.not_null | frozenset(not_null))
 
     def only(self, names: Names) -> Facts:
-        """What remains true when just these columns are kept."""
+        """The facts that remain if only these columns are kept."""
         kept = frozenset(
             (given, decided) for given, decided in self.dependencies if given <= names and decided in names
         )
@@ -99,7 +99,7 @@ class Facts:
 
 @lru_cache(maxsize=4096)
 def facts_of(node: Node) -> Facts:
-    """What is known of an operator's rows."""
+    """The facts about an operator's rows."""
     rule: Callable[[Node], Facts] = _RULES.get(type(node), lambda _: Facts(None))
     found = rule(node)
     if found.key is not None:
@@ -116,15 +116,15 @@ def _values(node: Values) -> Facts:
 
 
 def _filter(node: Filter) -> Facts:
-    return _told(facts_of(node.input), node.condition, _types(node))
+    return _with_condition(facts_of(node.input), node.condition, _types(node))
 
 
 def _types(*nodes: Node) -> dict[str, exp.DataType]:
     return {column.name: column.type for node in nodes for column in node.columns}
 
 
-def _told(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType]) -> Facts:
-    """With what a condition that is true of every row tells: constants, equal columns, columns that are not NULL."""
+def _with_condition(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType]) -> Facts:
+    """Adds what a condition that is true for every row implies: constants, equal columns, NOT NULL columns."""
     more: set[tuple[Names, str]] = set()
     not_null: set[str] = set()
     for part in conjuncts(condition):
@@ -143,7 +143,7 @@ def _told(facts: Facts, condition: Expr | None, types: Mapping[str, exp.DataType
 
 
 def _exact(kind: exp.DataType) -> bool:
-    """Whether equal values of the type are one and the same value."""
+    """Whether equal values of the type are identical; 0.0 and -0.0 are equal but not identical."""
     return kind.this in (exp.DataType.INTEGER_TYPES | exp.DataType.TEXT_TYPES) or kind.this in (
         exp.DataType.Type.DATE, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL)  # fmt: skip
 
@@ -153,22 +153,22 @@ def _same_exact(a: exp.DataType, b: exp.DataType) -> bool:
 
 
 def _project(node: Project) -> Facts:
-    """Columns that are passed on keep what is known of them, under their new names."""
+    """Facts about passed-on columns, under their new names; and the dependencies of computed columns."""
     below = facts_of(node.input)
     new: dict[str, list[str]] = {}
     more: set[tuple[Names, str]] = set()
-    there: set[str] = set()
+    not_null: set[str] = set()
     for item in node.output:
         if isinstance(item.value, exp.Column):
             new.setdefault(item.value.name, []).append(item.column.name)
         elif not names_in(item.value):
             more.add((NONE, item.column.name))
         if isinstance(item.value, exp.Literal):
-            there.add(item.column.name)
+            not_null.add(item.column.name)
     for copies in new.values():
         more |= {(frozenset({a}), b) for a in copies for b in copies if a != b}
     first = {old: names[0] for old, names in new.items()}
-    # of floats, 0.0 and -0.0 are equal and yet not the same
+    # floats are excluded: 0.0 and -0.0 are equal but not identical
     floats = {column.name for column in node.input.columns if column.type.this in exp.DataType.FLOAT_TYPES}
     for item in node.output:
         used = names_in(item.value)
@@ -181,18 +181,18 @@ def _project(node: Project) -> Facts:
         frozenset((frozenset(first[n] for n in given), first[decided]) for given, decided in facts.dependencies),
         frozenset(name for old in facts.not_null for name in new.get(old, ())),
     )
-    return mapped.with_(more, there)
+    return mapped.with_(more, not_null)
 
 
 def _rekeyed(facts: Facts, wanted: Names) -> Facts:
-    """The facts for some columns only; wanted columns that decide a key column take its place if it goes."""
+    """The facts restricted to some columns; columns that determine a dropped key column take its place in the key."""
     if facts.key is not None and not facts.key <= wanted and facts.key <= facts.closure(wanted):
         key = set(wanted)
         for name in sorted(wanted):
             if facts.key <= facts.closure(key - {name}):
                 key.discard(name)
         facts = Facts(frozenset(key), facts.dependencies, facts.not_null)
-    # dependencies that lead through columns that go are kept in short
+    # transitive dependencies through dropped columns are kept as direct ones
     short = frozenset(
         (frozenset({name}), decided) for name in wanted for decided in (facts.closure({name}) & wanted) - {name}
     ) | frozenset((NONE, decided) for decided in facts.closure(()) & wanted)
@@ -203,7 +203,7 @@ def _join(node: Join) -> Facts:
     left, right = facts_of(node.left), facts_of(node.right)
     types = _types(node.left, node.right)
     if node.kind == SEMI:
-        return _told(left, node.condition, _types(node.left)).only(node.names)
+        return _with_condition(left, node.condition, _types(node.left)).only(node.names)
     if node.kind == ANTI:
         return left
     if node.kind == MARK:
@@ -213,7 +213,7 @@ def _join(node: Join) -> Facts:
     both = None if left.key is None or right.key is None else left.key | right.key
     if node.kind.is_inner:
         facts = Facts(both, left.dependencies | right.dependencies, left.not_null | right.not_null)
-        return _told(facts, node.condition, types)
+        return _with_condition(facts, node.condition, types)
     if node.kind == LEFT:
         return _outer(left, right, both, node.condition, node.right, types)
     if node.kind == RIGHT:
@@ -223,7 +223,7 @@ def _join(node: Join) -> Facts:
 
 
 def _of_both_sides(left: Facts, right: Facts) -> Names | None:
-    """The key of a full join: the keys of both sides, and a column that is NULL only where its side is not there."""
+    """The key of a full join: the keys of both sides, and a column that is NULL only if its side is missing."""
     if left.key is None or right.key is None:
         return None
     both = left.key | right.key
@@ -234,7 +234,7 @@ def _of_both_sides(left: Facts, right: Facts) -> Names | None:
 
 
 def _multi_join(node: MultiJoin) -> Facts:
-    """What holds for each input holds for the whole, and what the conditions tell."""
+    """The facts of all inputs, and those that the conditions imply."""
     found = [facts_of(part) for part in node.parts]
     keys = [facts.key for facts in found if facts.key is not None]
     key = frozenset().union(*keys) if len(keys) == len(found) else None
@@ -244,7 +244,7 @@ def _multi_join(node: MultiJoin) -> Facts:
         frozenset().union(*(facts.not_null for facts in found)),
     )
     for condition in node.conditions:
-        facts = _told(facts, condition, _types(node))
+        facts = _with_condition(facts, condition, _types(node))
     return facts
 
 
@@ -253,7 +253,7 @@ def _restrict(node: Restrict) -> Facts:
 
 
 def _padded(facts: Facts) -> frozenset[tuple[Names, str]]:
-    """The dependencies that hold also beside rows that are NULL throughout."""
+    """The dependencies that still hold after padding with rows of NULLs only."""
     return frozenset((given, decided) for given, decided in facts.dependencies if given & facts.not_null)
 
 
@@ -265,7 +265,7 @@ def _outer(
     other_node: Node,
     types: Mapping[str, exp.DataType],
 ) -> Facts:
-    matched = _told(other, condition, types)  # what ties the other side to the kept one inside a match
+    matched = _with_condition(other, condition, types)  # what the condition implies for the padded side within a match
     mine = frozenset(name for name in types if name not in other_node.names)
     once = matched.key is not None and matched.key <= matched.closure(mine)
     key = kept.key if once else both
@@ -300,7 +300,7 @@ def _set_operation(node: SetOperation) -> Facts:
 
 
 def _union_all(node: UnionAll) -> Facts:
-    """Rows of two branches are told apart by a column that holds other constants in each: ``tag``."""
+    """The key needs a column whose constants differ between the branches: the tag."""
     left, right = facts_of(node.left), facts_of(node.right)
     if left.key is None or right.key is None:
         return Facts(None)
@@ -319,7 +319,7 @@ def _union_all(node: UnionAll) -> Facts:
 
 
 def _apart(a: frozenset[Expr] | None, b: frozenset[Expr] | None) -> bool:
-    """Whether constants differ, also after they are made constants of one type."""
+    """Whether two sets of constants are disjoint, also after a cast to a common type."""
     if a is None or b is None:
         return False
     texts = {constant.is_string for constant in a | b}
@@ -329,7 +329,7 @@ def _apart(a: frozenset[Expr] | None, b: frozenset[Expr] | None) -> bool:
 
 @lru_cache(maxsize=4096)
 def constants(node: Node, name: str) -> frozenset[Expr] | None:
-    """The constants that a column may hold, if it holds nothing else."""
+    """The constants that a column can hold; None if it can hold other values."""
     if isinstance(node, Project):
         value = next(item.value for item in node.output if item.column.name == name)
         if isinstance(value, exp.Literal):
@@ -354,7 +354,7 @@ def _limit(node: Limit) -> Facts:
 
 
 def _generate(node: Generate) -> Facts:
-    """Positions tell the rows of one array apart; values do not."""
+    """Positions identify the rows of one array; values do not."""
     below = facts_of(node.input)
     key = None
     if below.key is not None and isinstance(node.generator, exp.Posexplode | exp.PosexplodeOuter):

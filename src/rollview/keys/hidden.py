@@ -1,7 +1,7 @@
-"""A plan whose key is among its columns: key columns that a projection drops are carried along, hidden.
+"""A plan whose key is among its columns: key columns that a projection drops are kept as hidden columns.
 
 Before: ``project city`` over ``scan customers`` (key cust_id).
-After: ``project city, cust_id``, of which cust_id is hidden.
+After: ``project city, cust_id``, where cust_id is hidden.
 See ``carried``.
 """
 
@@ -14,13 +14,13 @@ from rollview.keys.decided import decided
 from rollview.keys.facts import facts_of
 from rollview.plan.nodes import Aggregate, Limit, Node, Project, Window, exactly
 
-#: More hidden columns than this cost more than to compare whole rows.
+#: With more hidden columns than this, comparing whole rows is cheaper.
 MOST = 6
 
 
 @dataclass(frozen=True)
 class Keyed:
-    """A plan, its key (None: it is a bag), and the columns that are there only for the key."""
+    """A plan, its key (None for a bag), and the columns added only for the key."""
 
     plan: Node
     key: tuple[str, ...] | None
@@ -28,9 +28,10 @@ class Keyed:
 
 
 def with_key(plan: Node) -> Keyed:
-    """A plan without open choices, with its key. Where rows are not computed from several others, not with any number
-    of hidden columns: whole rows can be compared as well."""
-    if (several := _with_count(plan, 1, 2)) is not plan:  # beside the row that is shown, others are stored
+    """A plan without open choices, with its key among its columns. The number of hidden columns is limited, unless the
+    plan has aggregates or windows; without a key, whole rows are compared."""
+    # a LIMIT 1 stores more rows than it shows, and the key must distinguish them
+    if (several := _with_count(plan, 1, 2)) is not plan:
         keyed = with_key(several)
         return replace(keyed, plan=_with_count(keyed.plan, 2, 1))
     if (key := facts_of(plan).key) is not None:
@@ -50,7 +51,7 @@ def with_key(plan: Node) -> Keyed:
 
 
 def _with_count(plan: Node, old: int, new: int) -> Node:
-    """A plan that ends in a LIMIT, with another count."""
+    """The plan with the count of its final LIMIT replaced."""
     if isinstance(plan, Project):
         below = _with_count(plan.input, old, new)
         return plan if below is plan.input else replace(plan, input=below)

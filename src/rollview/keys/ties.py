@@ -1,13 +1,13 @@
-"""Orders without ties: where the choice among equals would be chance, the key decides.
+"""Orders without ties: the key is appended if the choice among equal rows would be arbitrary.
 
 Before: ``limit 3 by amount`` over ``scan orders`` (key id); ``row_number() over (order by amount)``.
 After: ``limit 3 by amount, id``; ``row_number() over (order by amount, id)``.
-Not for rank and sums over frames by RANGE, to which ties mean something. A function that depends on the order of the
-rows inside such a frame takes them by their numbers, which a window below gives them:
+Not for ``rank`` and sums over RANGE frames, which treat ties as equal. A function that depends on the order of rows in
+a RANGE frame orders them by row numbers that a window below computes:
 
 Before: ``last_value(x) over (order by day)``.
 After: ``last(x ORDER BY n) over (order by day)`` over ``window row_number() over (order by day, id) AS n``.
-A LIMIT of one row at most is none.
+A LIMIT over at most one row is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rollview.keys.choices import Choice, Deciding, deciding, said
+from rollview.keys.choices import Choice, Deciding, as_written, deciding
 from rollview.keys.elements import by_row, by_value, in_order, unwrapped
 from rollview.keys.facts import facts_of
 from rollview.plan.expressions import ref
@@ -33,7 +33,7 @@ from rollview.plan.nodes import (
     exactly,
 )
 
-#: Window functions whose value depends on the place of a row among its ties, whatever their frame is.
+#: Window functions whose value depends on the position of a row among its ties, whatever their frame is.
 _BY_PLACE = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
 
 #: Functions whose value depends on the order of the rows in their frame.
@@ -43,7 +43,7 @@ _BY_ORDER = (
 
 
 def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
-    """The first rows in an order that decides."""
+    """The LIMIT with an order that has no ties."""
     if facts_of(node.input).key == frozenset() and node.count != 0 and node.offset == 0:
         return node.input
     given = [term.value.name for term in node.order if isinstance(term.value, exp.Column)]
@@ -60,7 +60,7 @@ def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
 
 
 def window_without_ties(node: Window, choices: list[Choice]) -> Node:
-    """The functions over orders that decide."""
+    """The window with orders that have no ties."""
     found = _Orders(node, choices)
     functions = tuple(map(found.decided, node.functions))
     if functions == node.functions:
@@ -71,7 +71,7 @@ def window_without_ties(node: Window, choices: list[Choice]) -> Node:
 
 @dataclass
 class _Orders:
-    """The functions of a window while they are decided: their input, and the numbers of its rows that some need."""
+    """The functions of a window while their orders are completed: their input, and the row numbers that some need."""
 
     node: Window
     choices: list[Choice]
@@ -83,7 +83,7 @@ class _Orders:
     def decided(self, function: WindowFunction) -> WindowFunction:
         called, frame = unwrapped(function.call), function.frame
         if any(isinstance(part, exp.Order) for part in called.iter_expressions()):
-            return function  # it has an order of its own: that of another decision
+            return function  # its order was completed before
         names = [part.name for part in function.partition_by if isinstance(part, exp.Column)]
         if not _counts_rows(frame):
             if not isinstance(called, (*_BY_PLACE, *_BY_ORDER)):
@@ -101,8 +101,8 @@ class _Orders:
         return self._numbered(function, row)
 
     def _of_values(self, function: WindowFunction, names: list[str]) -> WindowFunction:
-        """With a call that leaves nothing open whatever the order of its frame is."""
-        what = said(function.value, self.node.input)
+        """The function with a call whose value does not depend on the order of its frame."""
+        what = as_written(function.value, self.node.input)
         found = by_value(function.call)
         if found is not None:
             self.choices.append(Choice(what, found[1]))
@@ -116,16 +116,16 @@ class _Orders:
         return function if found is None else replace(function, call=found[0])
 
     def _extended(self, function: WindowFunction, row: Deciding) -> WindowFunction:
-        """Over the order with the columns that decide."""
+        """The function with the tie-breaking columns appended to its order."""
         more = row.order
         if more:
-            self._tell(function, row, "ties" if function.order else "rows")
+            self._record(function, row, "ties" if function.order else "rows")
         elif not function.order:
             more = row.any_order
         return replace(function, order=(*function.order, *more))
 
     def _numbered(self, function: WindowFunction, row: Deciding) -> WindowFunction:
-        """Over a frame with ties, the rows of which are taken by their numbers in the order that decides."""
+        """The function over a frame with ties, evaluated in the order of row numbers that break them."""
         column = Column(f"{self.node.functions[0].column.name}_n{len(self.numbers)}", "", exp.DataType.build("int"))
         order = (*function.order, *row.order)
         number = WindowFunction(column, exp.RowNumber(), function.partition_by, order)
@@ -133,27 +133,27 @@ class _Orders:
         value = in_order(function.call, [Ordering(ref(known.column.name)).clause], function.frame)
         if value is None:
             return function
-        self._tell(function, row, "ties")
+        self._record(function, row, "ties")
         if known is number:
             self.numbers.append(number)
         return replace(function, call=value)
 
-    def _tell(self, function: WindowFunction, row: Deciding, kind: str) -> None:
-        what = said(function.value, self.node.input)
+    def _record(self, function: WindowFunction, row: Deciding, kind: str) -> None:
+        what = as_written(function.value, self.node.input)
         if function.meant is not None:
-            each = ", ".join(said(part, self.node.input) for part in function.partition_by)
+            each = ", ".join(as_written(part, self.node.input) for part in function.partition_by)
             what, kind = f"{function.meant} for each {each}", "the first rows" if kind == "rows" else kind
         self.choices.append(row.choice(what, kind))
         self.input = row.input
 
 
 def _counts_rows(frame: Frame | None) -> bool:
-    """Whether a frame has other rows if ties come in another order."""
+    """Whether the rows of a frame depend on the order of ties."""
     return frame is not None and frame.unit == "ROWS" and not frame.is_whole
 
 
 def _is_first(function: WindowFunction) -> bool:
-    """Whether a function takes the first row of its partition. With IGNORE NULLS, it takes one of the frame."""
+    """Whether a function takes the first row of its partition. With IGNORE NULLS it depends on the frame."""
     call, frame = function.call, function.frame
     while isinstance(call, exp.RespectNulls):
         call = call.this

@@ -3,11 +3,11 @@
 | file | what it does |
 |---|---|
 | ``nodes/`` | the operators |
-| ``check.py`` | what must hold of every plan |
-| ``traits.py`` | linear, bilinear, grouped, ordered: how results follow changes |
+| ``check.py`` | what must hold for every plan |
+| ``traits.py`` | linear, bilinear, grouped, ordered: how a result depends on changes of the inputs |
 | ``expressions.py`` | expressions over plan columns |
 | ``literals.py`` | values as literals |
-| ``reserved.py`` | rollview's own names |
+| ``reserved.py`` | column names reserved for rollview |
 | ``types.py`` | implicit casts of comparisons and set operations |
 | ``rename.py`` | plans with other column names |
 | ``fingerprint.py`` | one hash for all spellings of a query |

@@ -1,8 +1,7 @@
-"""What must hold of every plan, asked after it is built, after each rewrite rule, and wherever a delta is derived.
+"""What must hold for every plan. Checked after building, after each rewrite rule, and for each derived delta.
 
-An operator uses its inputs' columns only: those of an outer query are gone once a plan is built. A delta has the
-columns of its operator, and a weight. Each operator is looked at once: what is wrong with it and with all that is below
-it stays the same, as plans do not change.
+An operator uses only columns of its inputs: no reference to an outer query remains once a plan is built. A delta has
+the columns of its operator, and a weight. Each operator is checked once: plans are immutable, so the result is cached.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from rollview.plan.reserved import WEIGHT
 
 
 def check(plan: Node, maker: str) -> Node:
-    """The plan itself. Raises InternalError if an operator uses a column that no input has."""
+    """Returns the plan. Raises InternalError if an operator uses a column that none of its inputs has."""
     if plan.fault is not None:
         raise InternalError(f"{maker} made a wrong plan: {plan.fault}")
     return plan
 
 
 def check_delta(delta: Node, of: Node) -> Node:
-    """The delta itself. Raises InternalError if it does not have just the operator's columns and the weight."""
+    """Returns the delta. Raises InternalError unless its columns are exactly the operator's and the weight."""
     wanted = of.names | {WEIGHT.name}
     if delta.names != wanted:
         wrong = [f"lacks {name}" for name in sorted(wanted - delta.names)]

@@ -1,4 +1,4 @@
-"""Expressions over plan columns: sqlglot trees whose columns are bare, unique names. None is changed in place."""
+"""Expressions over plan columns: sqlglot trees whose columns are unqualified, unique names. Never changed in place."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def names_in(expr: Expr) -> frozenset[str]:
 
 
 def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
-    """The expression over other columns."""
+    """The expression with its columns renamed."""
     return replace_columns(expr, {name: ref(names[name]) for name in names_in(expr) if name in names})
 
 
 def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with columns replaced by other expressions."""
-    if isinstance(expr, exp.Column):  # most of them are
+    if isinstance(expr, exp.Column):  # the common case
         return grouped(values[expr.name].copy()) if expr.name in values else expr.copy()
     found = expr.copy()
     if not values.keys().isdisjoint(names_in(expr)):
@@ -38,24 +38,24 @@ def replace_columns(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """A changed copy; what ``change`` returns is not looked into again."""
+    """A changed copy; ``change`` is not applied again to what it returns."""
     return expr.transform(change, copy=True)
 
 
 def grouped(expr: Expr) -> Expr:
-    """The expression in parentheses, if it could be torn apart by what it is put into."""
+    """The expression, in parentheses if operator precedence could split it."""
     if isinstance(expr, exp.Binary | exp.Not | exp.Neg | exp.Between | exp.In | exp.Is | exp.Case | exp.Interval):
         return exp.Paren(this=expr)
     return expr
 
 
 def ref(name: str) -> exp.Column:
-    """A column of a plan in an expression."""
+    """A reference to a column of a plan."""
     return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
 def conjuncts(expr: Expr | None) -> list[Expr]:
-    """The parts of a condition that must all hold."""
+    """The parts of a condition that AND connects."""
     found: list[Expr] = []
     waiting = [] if expr is None else [expr]
     while waiting:
@@ -69,7 +69,7 @@ def conjuncts(expr: Expr | None) -> list[Expr]:
 
 
 def conjunction(parts: Iterable[Expr]) -> Expr | None:
-    """All of the parts as one condition; None if there are none."""
+    """The parts connected by AND; None if there are none."""
     found = [part.copy() for part in parts]
     if len(found) < 2:
         return found[0] if found else None
@@ -77,7 +77,7 @@ def conjunction(parts: Iterable[Expr]) -> Expr | None:
 
 
 def connected(kind: type[exp.And] | type[exp.Or], parts: Sequence[Expr]) -> Expr:
-    """The parts of a chain of AND or OR as a tree that is as flat as can be: no text is too long for it."""
+    """The parts connected by AND or OR as a balanced tree: a long chain must not nest as deeply as it is long."""
     if len(parts) == 1:
         return parts[0]
     half = (len(parts) + 1) // 2
@@ -85,7 +85,7 @@ def connected(kind: type[exp.And] | type[exp.Or], parts: Sequence[Expr]) -> Expr
 
 
 def chained(expr: Expr, kind: type[Expr]) -> list[Expr]:
-    """The parts of a chain of AND or OR, in their order."""
+    """The operands of a chain of AND or OR, in order."""
     found: list[Expr] = []
     waiting = [expr]
     while waiting:
@@ -98,24 +98,24 @@ def chained(expr: Expr, kind: type[Expr]) -> list[Expr]:
 
 
 def same(a: str, b: str) -> Expr:
-    """Equality that takes NULL for a value."""
+    """NULL-safe equality of two columns."""
     return exp.NullSafeEQ(this=ref(a), expression=ref(b))
 
 
 def equal_groups(conditions: Iterable[Expr]) -> list[list[Expr]]:
-    """Expressions that conditions make equal, together: a = b and b = c, so a, b and c."""
+    """Groups of expressions that conditions make equal: from a = b and b = c, the group a, b, c."""
     groups: list[list[Expr]] = []
     for sides in map(equality, conditions):
         if sides is not None:
-            touching = [group for group in groups if sides[0] in group or sides[1] in group]
-            merged = [value for group in touching for value in group]
+            matching = [group for group in groups if sides[0] in group or sides[1] in group]
+            merged = [value for group in matching for value in group]
             merged += [value for value in dict.fromkeys(sides) if value not in merged]
-            groups = [group for group in groups if group not in touching] + [merged]
+            groups = [group for group in groups if group not in matching] + [merged]
     return groups
 
 
 def columns_equal_to(name: str, groups: Iterable[Iterable[Expr]]) -> list[str]:
-    """The columns that such a group makes equal to a column, itself first."""
+    """The columns that the groups make equal to a column; the column itself comes first."""
     found = [name]
     for group in groups:
         names = [value.name for value in group if isinstance(value, exp.Column)]
@@ -124,19 +124,19 @@ def columns_equal_to(name: str, groups: Iterable[Iterable[Expr]]) -> list[str]:
 
 
 def equality(expr: Expr) -> tuple[Expr, Expr] | None:
-    """The two sides, if the expression is an equality."""
+    """The two sides of an equality; None for other expressions."""
     bare = expr.unnest() if isinstance(expr, exp.Paren) else expr
     return (bare.left, bare.right) if isinstance(bare, exp.EQ | exp.NullSafeEQ) else None
 
 
 @deep
 def show(expr: Expr) -> str:
-    """An expression as a person reads it."""
+    """An expression as readable SQL."""
     bare = expr.copy()
     for identifier in bare.find_all(exp.Identifier):
         if identifier.this.isidentifier():
             identifier.set("quoted", False)
-    for each in list(bare.find_all(exp.ArrayAgg)):  # Spark's printer has no order inside of it
+    for each in list(bare.find_all(exp.ArrayAgg)):  # sqlglot's Spark dialect drops an ORDER BY inside it
         if isinstance(each.this, exp.Order):
             named = exp.Anonymous(this="COLLECT_LIST", expressions=[each.this])
             bare = named if each is bare else bare

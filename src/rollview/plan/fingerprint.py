@@ -1,7 +1,7 @@
 """One text for all spellings of a query: its plan with columns named by their places.
 
-Case, white space, names of aliases, and whether a part is written as a CTE or as a subquery leave no trace in the plan
-once its columns are called c0, c1, … in the order in which they appear. The names of the query's own columns count.
+Case, white space, alias names, and whether a part is a CTE or a subquery make no difference once the plan's columns
+are named c0, c1, … in order of appearance. The names of the query's result columns do make a difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rollview.plan.rename import by_place, renamed
 
 
 def fingerprint(plan: Node) -> str:
-    """Equal for two plans if they differ in names only."""
+    """A hash that is equal for two plans if they differ only in internal column names."""
     names = by_place(plan)
     labels = [f"{column.label.casefold()}={names[column.name]}" for column in plan.columns]
     scans = [f"{node.table}: {', '.join(node.sources)}" for node in plan.walk() if isinstance(node, Scan)]

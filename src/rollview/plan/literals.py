@@ -1,4 +1,4 @@
-"""Values as literals of SQL, and conditions that list them."""
+"""Values as SQL literals, and conditions that list them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rollview.plan.expressions import Expr, ref
 
 
 def is_literal(value: object) -> bool:
-    """Whether a value can be written exactly."""
+    """Whether a value can be written as an exact literal."""
     return isinstance(value, int | str | datetime.date) and not isinstance(value, bool)
 
 
 def in_order(values: Collection[object], most: int) -> list[object] | None:
-    """Values from the least to the greatest, and of more than ``most`` just these two; None if they are of several
-    types, which a union has converted."""
+    """The values in ascending order; only the least and the greatest if there are more than ``most``. None if they
+    have several types, which happens if a union converts them."""
     try:
         return sorted(values) if len(values) <= most else [min(values), max(values)]  # type: ignore[type-var]
     except TypeError:
@@ -25,7 +25,7 @@ def in_order(values: Collection[object], most: int) -> list[object] | None:
 
 
 def written(value: object) -> Expr:
-    """A value as a literal; a moment as such, whatever the session's time zone is."""
+    """A value as a literal. A timestamp literal does not depend on the session's time zone."""
     if not isinstance(value, datetime.datetime):
         return exp.convert(value)
     aware = value.tzinfo is not None
@@ -34,15 +34,16 @@ def written(value: object) -> Expr:
 
 
 def predicate(column: str, values: Sequence[object], strict: bool, listed: int) -> Expr | None:
-    """A condition that holds for the values; None if they cannot be written exactly. NULL counts unless ``strict``."""
-    there = {value for value in values if value is not None}
-    null = not strict and len(there) < len(values)
-    ordered = in_order(there, listed)
-    if ordered is None or not all(is_literal(value) for value in there):
+    """A condition that is true for the values, and for NULL among them unless ``strict``. None if they have no exact
+    literals."""
+    present = {value for value in values if value is not None}
+    null = not strict and len(present) < len(values)
+    ordered = in_order(present, listed)
+    if ordered is None or not all(is_literal(value) for value in present):
         return None
     tests: list[Expr] = []
     if ordered:
-        if len(there) <= listed:
+        if len(present) <= listed:
             tests.append(exp.In(this=ref(column), expressions=[written(value) for value in ordered]))
         else:
             tests.append(exp.Between(this=ref(column), low=written(ordered[0]), high=written(ordered[-1])))

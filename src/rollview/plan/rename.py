@@ -1,4 +1,4 @@
-"""Plans with other column names: two plans that differ in names only are one plan, computed once."""
+"""Plans with renamed columns: two plans that differ only in names are recognised as equal, and computed once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rollview.plan.nodes import Column, Node
 
 
 def by_place(plan: Node) -> dict[str, str]:
-    """Names c0, c1, … for the columns of a plan, in the order in which they appear."""
+    """Names c0, c1, … for the columns of a plan, in order of appearance."""
     names: dict[str, str] = {}
     for node in plan.walk():
         for column in node.columns:
@@ -22,7 +22,7 @@ def by_place(plan: Node) -> dict[str, str]:
 
 
 def renamed(plan: Node, names: Mapping[str, str]) -> Node:
-    """A plan with other column names and without labels."""
+    """A plan with renamed columns and without labels."""
     done: dict[Node, Node] = {}
 
     def part(value: Any) -> Any:

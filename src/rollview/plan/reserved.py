@@ -1,4 +1,4 @@
-"""Names of rollview's own, which no table or query may use."""
+"""Names reserved for rollview: no table or query may use them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from rollview.plan.nodes import Column
 
-#: The name by which the SQL that shows a view reads its state.
+#: The name under which the SQL that shows a view reads the view state.
 STATE = "__state"
 
 #: The weight of a row of a delta. No plan joins two deltas, so one name is enough.
@@ -15,5 +15,5 @@ WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
 #: In the source of a merge, this column is true for rows whose matches are deleted.
 DELETED = Column("__delete", "__delete", exp.DataType.build("boolean"))
 
-#: The version of its table that a row of a change belongs to, where a change keeps its commits apart.
+#: The version at which a changed row was committed, in changes that keep commits apart.
 TIME = Column("__t", "__t", exp.DataType.build("bigint"))

@@ -1,14 +1,14 @@
-"""How an operator's result follows a change of its inputs: a property of its type, and of a join's kind.
+"""How an operator's result depends on changes of its inputs: a property of its type, and of a join's kind.
 
 | trait | what holds | operators |
 |---|---|---|
 | source | it has no inputs | scan, values, recursive reference |
 | linear | Δ(op R) = op ΔR | filter, project, generate, UNION ALL |
-| bilinear | linear in each input while the others stay as they are | inner join, multi join, restrict |
+| bilinear | linear in each input if the others are unchanged | inner join, multi join, restrict |
 | matched | a row depends on whether the other side has a match | outer, semi, anti, mark and single joins |
-| grouped | rows of one key follow from the input rows of that key | aggregate, distinct, EXCEPT, INTERSECT, window |
-| ordered | a row depends on its place among all rows | LIMIT |
-| recursive | a row depends on rows of the result | recursion |
+| grouped | rows of one key depend only on input rows of that key | aggregate, distinct, EXCEPT, INTERSECT, window |
+| ordered | a row depends on its position among all rows | LIMIT |
+| recursive | a row depends on other rows of the result | recursion |
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def trait_of(node: Node) -> Trait:
 
 
 def grows_with(node: Node) -> tuple[bool, ...]:
-    """Of each input, whether more of its rows can only mean more rows in the result, whatever the others have."""
+    """For each input: whether inserted rows there can only insert rows into the result, whatever the others hold."""
     if trait_of(node) in (Trait.LINEAR, Trait.BILINEAR) or isinstance(node, Distinct):
         return (True,) * len(node.inputs)
     if isinstance(node, Join):
@@ -82,8 +82,8 @@ def grows_with(node: Node) -> tuple[bool, ...]:
     return (False,) * len(node.inputs)
 
 
-def looks_at_all(node: Node) -> bool:
-    """Whether every row of the result may depend on every row of the input: there is one group of all rows."""
+def needs_all_rows(node: Node) -> bool:
+    """Whether every row of the result may depend on every row of the input, because all rows form one group."""
     if isinstance(node, Window):
         return any(not function.partition_by for function in node.functions)
     return isinstance(node, Limit) or (isinstance(node, Aggregate) and not node.keys)

@@ -1,7 +1,7 @@
-"""Where an engine changes types by itself: comparisons and set operations of columns of different types.
+"""Implicit casts: comparisons and set operations of columns of different types.
 
-Rules reason with equal values as if they were one and the same. They are, if each value of one type is one value of the
-other: 1 and 1.00. They are not if several are: '1' and '01' both equal 1, and two BIGINTs can equal one DOUBLE.
+Rules treat equal values as identical. That is right if each value of one type equals at most one value of the other:
+1 and 1.00. It is wrong if it can equal several: '1' and '01' both equal 1, and two BIGINTs can equal one DOUBLE.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _INSTANTS = {_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ}
 
 
 def compared(test: exp.EQ | exp.NullSafeEQ, left: exp.DataType, right: exp.DataType) -> Expr:
-    """An equality of values of these types. If equal values need not be the same, it is written as what is not
-    unequal: engines take that for an equality, rules for any other condition."""
+    """An equality of values of these types. If equal values may differ, it is written as NOT (NOT (a = b)): engines
+    simplify that to an equality, while the delta rules treat it as an arbitrary condition."""
     a, b = test.this, test.expression
     guessed = UNKNOWN.this in (left.this, right.this) and bool({left.this, right.this} & exp.DataType.TEXT_TYPES)
     if guessed or (names_in(a) and loses(left, right)) or (names_in(b) and loses(right, left)):
@@ -27,7 +27,7 @@ def compared(test: exp.EQ | exp.NullSafeEQ, left: exp.DataType, right: exp.DataT
 
 
 def loses(kind: exp.DataType, other: exp.DataType) -> bool:
-    """Whether several values of a type can equal one of the other, as far as types are known."""
+    """Whether several values of type ``kind`` can equal one value of ``other``. False if a type is not known."""
     if UNKNOWN.this in (kind.this, other.this):
         return False
     if mixed(kind, other):
@@ -39,13 +39,13 @@ def loses(kind: exp.DataType, other: exp.DataType) -> bool:
 
 
 def mixed(a: exp.DataType, b: exp.DataType) -> bool:
-    """Whether one type is text and the other is not. Which of them an engine converts depends on its settings."""
+    """Whether one type is text and the other is not. Which side an engine casts then depends on its settings."""
     texts = [kind.this in exp.DataType.TEXT_TYPES for kind in (a, b)]
     return texts[0] != texts[1] and not {a.this, b.this} & {UNKNOWN.this, _Type.NULL}
 
 
 def converted(union: Combined) -> list[Column]:
-    """The columns of a set operation that have other types in one input than in the other."""
+    """The columns of a set operation whose types differ between the two inputs."""
     columns = zip(union.output, union.left.columns, union.right.columns, strict=True)
     return [out for out, a, b in columns if not _alike(a.type, b.type)]
 

@@ -1,4 +1,4 @@
-"""Where tables live: the protocol, and the stores that keep it. A store does not know what its tables are made for.
+"""The stores of tables: the protocol, and the stores that implement it. A store knows nothing of views.
 
 | file | what it does |
 |---|---|
@@ -10,7 +10,7 @@
 | ``warehouse.py`` | the folder of a warehouse, and the folders of its tables |
 | ``session_names.py`` | which warehouse owns the names of a Spark session |
 | ``conformance/`` | the promises as tests that run on any store |
-| ``spark_sql/`` | what stores that compute by Spark share |
+| ``spark_sql/`` | the common code of stores in which Spark computes the changes |
 | ``embedded/`` | Delta tables in a folder, by deltalake |
 | ``delta/`` | Delta tables through Spark |
 | ``duck/`` | versioned tables in DuckDB |

@@ -1,4 +1,4 @@
-"""A store that is put together from the four parts of the protocol."""
+"""A store composed of the four parts of the protocol."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rollview.store.protocol import Names, Reading, Statements, Writing
 
 
 class ComposedStore:
-    """Keeps the protocol ``Store`` by what its parts do."""
+    """Implements the protocol ``Store`` by the methods of its parts."""
 
     def __init__(self, names: Names, reading: Reading, writing: Writing, statements: Statements) -> None:
         self.has_catalog = names.has_catalog

@@ -4,16 +4,16 @@
 |---|---|
 | ``Append`` | inserts the given rows |
 | ``Upsert`` | updates or deletes the rows that match a given row, and inserts the given rows that match none |
-| ``UpdateMatching`` | gives some columns of the rows that match a given row new values |
+| ``UpdateMatching`` | sets some columns of the rows that match a given row |
 | ``DeleteMatching`` | deletes the rows that match a given row |
 | ``TakeCopies`` | adds copies of rows to a table that stores a number with each, or takes copies away |
-| ``Replace`` | puts the given rows in the place of all rows |
+| ``Replace`` | replaces all rows by the given rows |
 
 A stored row matches a given one if they are equal on the columns ``on``; NULL equals NULL. ``on`` need not be a key: a
 given row may match many stored rows. New values are SQL over ``t``, the stored row, and ``s``, the given row.
 
-The edits of a commit apply in order, each to the rows that those before it left. It is an error if two given rows of
-one edit would change the same stored row, unless both delete it.
+The edits of a commit apply in order, each to the result of the previous one. It is an error if two given rows of one
+edit would change the same stored row, unless both delete it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Upsert:
 
 @dataclass(frozen=True)
 class UpdateMatching:
-    """Gives the columns in ``set`` new values in every stored row that matches one of ``rows``; its other columns stay.
+    """Sets the columns in ``set`` in every stored row that matches one of ``rows``; its other columns stay as they are.
     Given rows that match none are ignored. ``rows`` need only the columns that ``on`` and ``set`` name."""
 
     rows: Frame
@@ -67,7 +67,7 @@ class DeleteMatching:
 
 @dataclass(frozen=True)
 class TakeCopies:
-    """Adds copies of rows, or takes them away.
+    """Adds copies of rows, or removes some.
 
     The column ``count`` says how many equal rows a stored or given row stands for, and ``on`` are all other columns; no
     two of ``rows`` are equal on them. A given row is inserted beside those it matches. One with a negative count takes
@@ -81,8 +81,8 @@ class TakeCopies:
 
 @dataclass(frozen=True)
 class Replace:
-    """Puts ``rows`` and their schema in the place of what is stored; a schema alone stands for no rows. A ``key`` or
-    ``properties`` that are None stay as they are. A Replace is the only edit of its commit."""
+    """Replaces all rows and the schema by those of ``rows``; a schema alone stands for no rows. If ``key`` or
+    ``properties`` are None, they stay as they are. A Replace must be the only edit of its commit."""
 
     rows: Frame
     key: Sequence[str] | None = None

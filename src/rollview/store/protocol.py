@@ -1,14 +1,14 @@
-"""What rollview asks of a store: names, reading, writing, statements.
+"""The protocol of a store: names, reading, writing, statements.
 
-A store's promises, each of which the suite in ``rollview.store.conformance`` states and checks:
+A store promises the following. The suite in ``rollview.store.conformance`` checks each promise:
 
 - ``read(t, v)`` gives the same rows for as long as the store keeps version ``v``.
 - ``changes(t, a, b)`` applied to ``read(t, a)`` gives ``read(t, b)``, as bags.
-- A write is one commit: all of it is there, or nothing. Its metadata is in that commit.
-- The edits of a commit apply in order, each to the rows that those before it left.
-- A write with an (application, sequence) that the table has seen does nothing.
-- An edit that changes no row writes none, and none is in the change feed.
-- Versions of one table are ordered; that they are consecutive is not promised. Commit times never decrease.
+- A write is one atomic commit. Its metadata is in that commit.
+- The edits of a commit apply in order, each to the result of the previous one.
+- A write does nothing if the table already has a commit with its (application, sequence).
+- An edit that changes no row writes no row, also not to the change feed.
+- Versions of one table increase, but need not be consecutive. Commit times never decrease.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIME = "_commit_timestamp"
 
-#: The kinds of change, as CHANGE_TYPE holds them.
+#: The kinds of change: the values of CHANGE_TYPE.
 INSERT, DELETE = "insert", "delete"
 UPDATE_BEFORE, UPDATE_AFTER = "update_preimage", "update_postimage"
 
-#: Table properties. They are written by every store, so that the other stores find them.
+#: Table properties. Every store writes them, so that the other stores find them.
 KEY_PROPERTY = "rollview.key"
 FEED_PROPERTY = "delta.enableChangeDataFeed"
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a write carries into its commit: metadata, and who repeats it under which number."""
+    """The metadata of a write's commit, and the application and sequence number by which a repeated write is found."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     application: str | None = None
@@ -59,9 +59,9 @@ NO_STAMP = Stamp()
 class Commit:
     """One commit of a table.
 
-    ``rows`` counts the rows that it changed: inserted, updated and deleted ones, or those that it wrote. ``inserted``
-    and ``deleted`` count the rows that are in the table since, and no longer; an updated row is one of each. Each is
-    None if the store does not know it."""
+    ``rows`` counts the rows that it changed (inserted, updated and deleted ones), or that it wrote. ``inserted`` and
+    ``deleted`` count the rows that it added to the table and removed from it; an updated row counts in both. Each count
+    is None if the store does not know it."""
 
     version: int
     time: datetime
@@ -74,15 +74,15 @@ class Commit:
 
 @dataclass(frozen=True)
 class Identity:
-    """A version of a table that cannot be confused with one of a later table of the same name; ``version`` is None for
-    a table that has no versions."""
+    """A version of a table, distinct from the versions of a later table of the same name. ``version`` is None if the
+    table has no versions."""
 
     table_id: str
     version: int | None
 
 
 def metadata_of(text: str | None) -> Mapping[str, Any]:
-    """The metadata dictionary of a commit; other writers may have put any text there."""
+    """The metadata dictionary of a commit; empty if another writer has put another text there."""
     try:
         found = json.loads(text) if text else {}
     except ValueError:
@@ -91,7 +91,7 @@ def metadata_of(text: str | None) -> Mapping[str, Any]:
 
 
 def no_such_table(table: str, names: Sequence[str]) -> TableNotFound:
-    """The error for a table that is not there; the users' own tables are offered."""
+    """The error for a missing table. It suggests a table of the user with a similar name."""
     offered = [name for name in names if view_of(name) is None]
     return TableNotFound(f"There is no table named {table}", todo=nearest(table, offered))
 
@@ -101,23 +101,23 @@ def no_such_commit(table: str, having: str | None) -> VersionGone:
 
 
 class Names(Protocol):
-    """What names mean. ``table`` is always a canonical name, as ``canonical`` returns it."""
+    """The names of tables. ``table`` is always a canonical name, as ``canonical`` returns it."""
 
     @property
     def has_catalog(self) -> bool:
-        """Whether SQL finds tables and named queries by itself; if not, ``sync`` and ``name_query`` name them."""
+        """Whether SQL itself finds tables and named queries. If not, ``sync`` and ``name_query`` name them."""
 
     def canonical(self, name: Name) -> str:
-        """The one spelling of a name that this store uses. Raises BadName if the store cannot have it."""
+        """The spelling of a name that this store uses. Raises BadName if no table of the store can have the name."""
 
     def sql_name(self, table: str) -> str:
-        """The name as it stands in SQL, quoted."""
+        """The name as SQL writes it, quoted."""
 
     def companion(self, table: str, prefix: str) -> str:
-        """The canonical name of a table beside ``table`` whose last part has ``prefix`` before it."""
+        """The canonical name of a table beside ``table``: the same name with ``prefix`` before the last part."""
 
     def owner(self, table: str, prefix: str) -> str | None:
-        """The name that ``companion`` made this one from; None if it did not."""
+        """The name from which ``companion`` made this one; None if it did not."""
 
     def tables(self) -> list[str]:
         """Canonical names of the tables that can be listed."""
@@ -125,29 +125,29 @@ class Names(Protocol):
     def exists(self, table: str) -> bool: ...
 
     def asked(self) -> AbstractContextManager[None]:
-        """Inside, names in SQL mean what they mean in this store, whichever other stores share the session."""
+        """Inside the block, names in SQL mean tables of this store, also if other stores share the session."""
 
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        """Lets SQL read the tables with these names, at their newest versions. Returns those that cannot be read."""
+        """Makes the newest versions of these tables readable by name in SQL. Returns the errors of unreadable ones."""
 
     def name_query(self, name: str, table: str, query: str, called: str) -> None:
-        """Makes a name of SQL show a query over the newest rows of a table, which the query calls ``called``."""
+        """Gives a name in SQL to a query over the newest rows of a table, which the query calls ``called``."""
 
     def forget_name(self, name: str) -> None:
-        """Takes back a name that ``name_query`` gave."""
+        """Removes a name that ``name_query`` gave."""
 
 
 class Reading(Protocol):
     """Versions, their rows, and what changed between them. All methods raise TableNotFound and Damaged."""
 
     def versioned(self, table: str) -> bool:
-        """Whether the table has versions; if not, only what it holds now can be read, and not what changed."""
+        """Whether the table has versions. If not, only its current rows can be read, and no changes."""
 
     def damage(self, table: str) -> Damaged | None:
-        """Why the newest version cannot be read, as far as that is seen without reading its rows."""
+        """Why the newest version cannot be read; None if no damage is found. No rows are read for this."""
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
-        """The properties that a table has had, newest first, as far as they can be read off a damaged one."""
+        """The properties that a table has had, newest first, as far as they can be read if the table is damaged."""
 
     def identity(self, table: str) -> Identity:
         """The newest version."""
@@ -160,7 +160,7 @@ class Reading(Protocol):
         """Names and types of a table's columns, the types as Spark writes them."""
 
     def key(self, table: str) -> tuple[str, ...]:
-        """The declared key, or nothing."""
+        """The declared key; empty if there is none."""
 
     def properties(self, table: str) -> Mapping[str, str]: ...
 
@@ -177,24 +177,24 @@ class Reading(Protocol):
         """The rows of a version. Raises VersionGone if the store no longer has it."""
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> Frame:
-        """The rows changed by the commits after ``after``, up to and with ``upto``: at least these columns, the kind of
-        change, and the version and time of the commit. An update is two rows."""
+        """The rows changed by the commits after version ``after``, up to and including ``upto``: at least these
+        columns, the kind of change, and the version and time of the commit. An update is two rows."""
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
-        """Just these columns of ``changes``, with kind, version and time, read into this process. None if the store
-        does not read here, or if there are more rows than ``most``."""
+        """Exactly these columns of ``changes``, with kind, version and time, read into this process. None if the store
+        cannot read them in this process, or if there are more than ``most`` rows."""
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         """The newest commit, or the newest whose metadata has an entry ``having``."""
 
     def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
-        """The newest commits that the store still knows, newest first; those after a version, if one is given."""
+        """The newest commits that the store still has, newest first; those after the version ``after``, if given."""
 
     def commits_between(self, table: str, after: int, upto: int) -> int:
-        """How many commits lead from one version to another; negative if the second is the earlier one."""
+        """The number of commits from one version to another; negative if the second version is the earlier one."""
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
-        """For each table that existed then, the version it had."""
+        """The version that each table had at a time, for the tables that existed then."""
 
 
 class Writing(Protocol):
@@ -212,24 +212,24 @@ class Writing(Protocol):
         properties: Mapping[str, str] | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        """Makes a table. Raises NameTaken."""
+        """Creates a table. Raises NameTaken."""
 
     def commit(self, table: str, edits: Sequence[Edit], stamp: Stamp = NO_STAMP) -> Commit:
-        """Applies edits in one commit: in order, each to the rows that those before it left. See ``store.edits``.
+        """Applies edits in one commit: in order, each to the result of the previous one. See ``store.edits``.
 
         The changes of the commit are the difference between the table before the first edit and after the last one: a
-        row that is updated twice is one update, and one that is inserted and deleted is no change. Without edits, or if
-        they change no row, a commit that is stamped with an application has just its metadata; another one need not be
-        made, and the newest is returned instead.
-        Raises AmbiguousMerge, KeyViolated, and Conflict if other writers were faster again and again."""
+        row that is updated twice is one update, and one that is inserted and deleted is no change. If there are no
+        edits, or they change no row, a commit that is stamped with an application has only its metadata; any other
+        commit may be omitted, and the newest commit is returned instead.
+        Raises AmbiguousMerge, KeyViolated, and Conflict if other writers were faster in every attempt."""
 
     def recreate(
         self, table: str, rows: Frame, *, properties: Mapping[str, str] | None = None, stamp: Stamp = NO_STAMP
     ) -> Commit:
-        """Makes a new table in the place of one that may be damaged, which is there until the new one is written."""
+        """Replaces a table, which may be damaged, by a new one. The old table stays until the new one is written."""
 
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
-        """Gives properties new values; the rows and the other properties stay as they are."""
+        """Sets properties. The rows and the other properties stay as they are."""
 
     def drop(self, table: str) -> None: ...
 
@@ -238,12 +238,12 @@ class Statements(Protocol):
     """Statements in SQL."""
 
     def run(self, statement: TableStatement, sql: str) -> Frame | Answer:
-        """Runs a statement that makes or changes a table. The result says how many rows it changed; nothing, if it
-        is about the table and not about rows."""
+        """Runs a statement that creates or changes a table. The result is the number of changed rows; it is empty if
+        the statement is about the table and not about rows."""
 
     def pass_on(self, sql: str) -> Frame:
-        """Gives any other statement to the engine."""
+        """Passes any other statement to the engine."""
 
 
 class Store(Names, Reading, Writing, Statements, Protocol):
-    """Tables with versions: the four parts in one."""
+    """Tables with versions: the four parts together."""

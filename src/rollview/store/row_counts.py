@@ -1,4 +1,4 @@
-"""How many rows a commit of a Delta table changed, as the commit says itself: in the metrics that Delta defines."""
+"""The number of rows that a commit of a Delta table changed, from the metrics that Delta defines for a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules for rows that every store keeps: names and types of columns, store assignment, keys."""
+"""The rules for rows that every store follows: names and types of columns, store assignment, keys."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check_assignable(table: str, column: str, source: DataType, target: DataType
             f"A {source.simpleString().upper()} cannot be stored in column {column} of {table}",
             why=f"the column's type is {target.simpleString().upper()}, and values are not converted "
             "where something could be lost silently",
-            todo=f"write CAST(… AS {target.simpleString().upper()}) if that is what you mean",
+            todo=f"write CAST(… AS {target.simpleString().upper()}) to convert it",
         )
 
 
@@ -114,7 +114,7 @@ def check_columns(table: str, schema: StructType) -> None:
 
 
 def simple_types(schema: StructType, within: str = "") -> Iterator[tuple[str, DataType]]:
-    """The types of the columns, and of what is in their arrays, maps and structs."""
+    """The types of the columns, and of the values in their arrays, maps and structs."""
     for field in schema.fields:
         pending = [field.dataType]
         while pending:
@@ -139,7 +139,7 @@ def check_types(table: str, schema: StructType) -> None:
                 why="Delta tables hold no intervals, no times of day and no strings with a collation",
                 todo=f"convert it, for instance CAST({quote(column)} AS STRING)"
                 if column in schema.names
-                else "convert it where it is put together, for instance CAST(… AS STRING)",
+                else "convert it in the query, for instance CAST(… AS STRING)",
             )
 
 

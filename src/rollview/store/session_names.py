@@ -1,8 +1,8 @@
-"""Whose the names of a Spark session are.
+"""The owner of each name in a Spark session.
 
-A session has one set of temporary views and one current schema, and several warehouses may share it. What a name means
-is decided by the warehouse that is asked: it takes the names before a statement is analysed, and gives its tables to
-those that belong to another. Statements of one warehouse run side by side; those of two take turns.
+A session has one set of temporary views and one current schema, and several warehouses may share it. The warehouse that
+runs a statement decides what its names mean: before the statement is analysed, it takes over the names that belong to
+another warehouse. Statements of one warehouse run in parallel; statements of two warehouses take turns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a name shows: a table in a folder, or a query over it, at a version; None if that is not known any more.
+    """What a name shows: a table in a folder, or a query over it, at a version; None if the version is not known.
     ``folder`` tells the stores of a session apart: one that reads the same folder in another way is another one."""
 
     folder: str

@@ -1,4 +1,4 @@
-"""The folder that both stores share: what makes it a warehouse, and how a table's name becomes a folder's name."""
+"""The folder of a warehouse, which both stores share: its marker, and the folder name of each table."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.delta.analysis.inexact import touched_rows
+from rollview.delta.analysis.inexact import affected_rows
 from rollview.delta.derivation import Derivation
 from rollview.delta.partials import COUNT, ROWS
 from rollview.delta.rewrites import prepared
 from rollview.delta.rules import RULES
-from rollview.delta.rules.aggregate import touched_groups as touched_keys
-from rollview.delta.rules.semi_anti import turning
+from rollview.delta.rules.aggregate import affected_groups as affected_keys
+from rollview.delta.rules.semi_anti import equi_condition
 from rollview.delta.rules.top_rows import first_delta
 from rollview.delta.weights import consolidated, one_by_one
 from rollview.plan.expressions import conjunction, ref
@@ -63,7 +63,7 @@ def row_changes(state: State, change: Change) -> SignedRows | None:
         delta = first_delta(first, state.stored, deriving)
     else:
         root = prepared(root, deriving)
-        delta = touched_rows(root, deriving) if inexact else deriving.delta(root)
+        delta = affected_rows(root, deriving) if inexact else deriving.delta(root)
     if delta is None:
         return None
     growing = change.tables <= change.growing and only_grows(root, deriving)
@@ -99,7 +99,7 @@ def touched_groups(state: Groups, change: Change) -> TouchedGroups | None:
     deriving = derivation(state.followed, change)
     root = prepared(state.root, deriving, below=True)
     assert isinstance(root, Aggregate)
-    keys = touched_keys(root, deriving)
+    keys = affected_keys(root, deriving)
     if keys is None:
         return None
     values = tuple(Computed(p.column, p.value) for p in state.partials)
@@ -133,4 +133,4 @@ def _takes_back(plan: Node, deriving: Derivation) -> bool:
     """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
     has the rows that a changed one meets after, and before."""
     semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)
-    return any(deriving.touches(node.right) and turning(node) is None for node in semi)
+    return any(deriving.touches(node.right) and equi_condition(node) is None for node in semi)

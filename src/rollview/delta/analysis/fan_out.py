@@ -1,11 +1,11 @@
 """Fan-out: how many rows a delta can have at most, given the number of changed rows and the keys of the tables.
 
-    |L ⋈ R| ≤ |L| · (the most rows of R for one value of the columns that are compared)
+    |L ⋈ R| ≤ |L| · (the largest number of rows of R with equal values in the compared columns)
 
-That number is 1 if the columns hold R's key, and the product of the widths of the other key columns if these are
-integers within known bounds; else all of R.
-Before a delta is computed, this tells whether it could have far more rows than have changed: one updated row of a
-dimension table may join every row of a fact table. An upper bound is enough: only if it is large are rows counted.
+That number is 1 if the compared columns contain R's key. It is the product of the ranges of the other key columns if
+these are integers within known bounds; else it is |R|.
+The bound shows, before a delta is computed, whether it could be far larger than the change: one updated row of a
+dimension table may join every row of a fact table. Rows are counted only if the bound is large.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from rollview.plan.nodes import (
 )
 from rollview.plan.reserved import WEIGHT
 
-#: The rows of a relation; None if the number is not known.
+#: The number of rows of a relation; None if not known.
 Rows = Callable[[Scan], int | None]
 
-#: The most rows of a relation that agree on some columns; None if that is not known.
+#: The largest number of rows of a relation that agree on some columns; None if not known.
 Copies = Callable[[Scan, Collection[str]], int | None]
 
-#: The least and the greatest value of a column of a relation; None if they are not known.
+#: The least and the greatest value of a column of a relation; None if not known.
 Bounds = Callable[[Scan, str], tuple[Any, Any] | None]
 
 
 def most_rows(plan: Node, rows: Rows, bounds: Bounds, copies: Copies = lambda scan, columns: None) -> float:
-    """No fewer rows than the plan has; infinite if nothing limits them."""
+    """An upper bound on the number of rows of a plan; infinite if there is none."""
 
     def most(node: Node) -> float:
         if isinstance(node, Scan):
@@ -82,7 +82,7 @@ def most_rows(plan: Node, rows: Rows, bounds: Bounds, copies: Copies = lambda sc
         return pairs + (left if node.kind.pads_right else 0) + (right if node.kind.pads_left else 0)
 
     def partners(node: Join, side: Node, whole: float) -> float:
-        """The rows of one side that a row of the other can meet."""
+        """The largest number of matches that a row of the other side has on this side."""
         compared = {
             value.name
             for sides in map(equality, conjuncts(node.condition))
@@ -99,7 +99,7 @@ def _times(a: float, b: float) -> float:
 
 
 def _per_value(node: Node, compared: Collection[str], bounds: Bounds) -> float:
-    """The rows that agree on some columns."""
+    """The largest number of rows that agree on some columns, from the key and the bounds of its columns."""
     facts = facts_of(node)
     if facts.key is None:
         return math.inf
@@ -109,7 +109,7 @@ def _per_value(node: Node, compared: Collection[str], bounds: Bounds) -> float:
 
 
 def _repeated(node: Node, compared: Collection[str], copies: Copies) -> float:
-    """The rows of a relation, or of some of its rows and columns, that agree on some columns."""
+    """The largest number of rows that agree on some columns, if the input is a filtered or projected relation."""
     names = list(compared)
     while isinstance(node, Filter | Project):
         if isinstance(node, Project):
@@ -125,7 +125,7 @@ def _repeated(node: Node, compared: Collection[str], copies: Copies) -> float:
 
 
 def _width(node: Node, name: str, bounds: Bounds) -> float:
-    """The values that an integer column can have."""
+    """The number of values that an integer column can have."""
     while isinstance(node, Filter | Project | Restrict) or (isinstance(node, Join) and node.kind == SEMI):
         if isinstance(node, Project):
             value = next(item.value for item in node.output if item.column.name == name)
@@ -143,14 +143,14 @@ def _width(node: Node, name: str, bounds: Bounds) -> float:
 
 
 def consolidating(plan: Node, delta: Node) -> Node:
-    """The plan with another delta in the place of the one that it consolidates before all else."""
+    """The plan with another delta in place of the one that it consolidates first."""
     if isinstance(plan, Project | Filter | Window):
         return plan.with_inputs([consolidating(plan.inputs[0], delta)])
     return plan.with_inputs([delta])
 
 
 def before_consolidation(plan: Node) -> Node | None:
-    """The delta that the plan consolidates before all else; None if it consolidates none."""
+    """The delta that the plan consolidates first; None if it consolidates none."""
     while isinstance(plan, Project | Filter | Window):
         plan = plan.inputs[0]
     if isinstance(plan, Aggregate) and any(item.column.name == WEIGHT.name for item in plan.aggregates):

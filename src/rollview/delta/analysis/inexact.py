@@ -1,21 +1,21 @@
-"""Inexact values: aggregates of floats, which have other last bits each time they are computed.
+"""Inexact values: aggregates of floats, whose last bits differ each time they are computed.
 
-A sum of doubles depends on the order of its rows, and that is chance: two threads, another partitioning, another order
-of files. Rules compute a value several times, before and after a change, and rely on rows that cancel. So there is one
-law: the value of a group at a version is one value.
+A sum of doubles depends on the order of its rows, and that order varies with threads, partitions and files. Delta rules
+compute a value several times, before and after a change, and rely on equal rows to cancel. So each group must have
+exactly one value at each version.
 
-| where the aggregate is | how the law is kept |
+| where the aggregate is | how this is ensured |
 |---|---|
-| at the root: ``SELECT g, SUM(x) FROM t GROUP BY g`` | the view stores the groups, each as it is now |
-| at the top of a view with a key: above are only projections, filters, UNION ALL | touched rows are taken as they are |
-| anywhere else | a helper stores it, and what is above reads the stored value, old or new: see ``state/helpers`` |
+| at the root: ``SELECT g, SUM(x) FROM t GROUP BY g`` | affected groups are overwritten with their new values |
+| only projections, filters, UNION ALL above, and the view has a key | affected rows are overwritten |
+| anywhere else | a helper stores the aggregate, and operators above read its old and new values: ``state/helpers`` |
 
-The first two only over exact values: what such an aggregate is of, a helper stores. Where that cannot be, because the
-rows of a window have no key, the view is recomputed, with the reason ``inexact_rows``. Sums of integers and decimals
+The first two need exact inputs; an inexact input is stored by a helper. If a helper cannot store it, because the rows
+of a window have no key, the view is recomputed in full with the reason ``inexact_rows``. Sums of integers and decimals
 are exact, and so are floats that are passed on, counted, or picked by MIN, MAX, LAG and the like.
 
-The law holds inside the view. The query itself, run again, has other last digits, and what is computed from them may
-differ in more than that: ``CAST(SUM(x) AS STRING)``, ``rank() OVER (ORDER BY SUM(x))``. See ``computed_from_inexact``.
+The view is consistent with itself. The query, run again, has other last digits, and values computed from them may
+differ more: ``CAST(SUM(x) AS STRING)``, ``rank() OVER (ORDER BY SUM(x))``. See ``computed_from_inexact``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sqlglot import exp
 from rollview.delta.derivation import Derivation
 from rollview.delta.rules.linear import union_all
 from rollview.delta.weights import consolidated
-from rollview.keys.choices import said
+from rollview.keys.choices import as_written
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import (
     Aggregate,
@@ -45,7 +45,7 @@ from rollview.plan.nodes import (
 )
 from rollview.plan.reserved import WEIGHT
 
-#: Functions that give a value of one row as it is, a number of rows, or what follows from the sorted values.
+#: Reproducible functions: they return the value of one row, a number of rows, or a function of the sorted values.
 _REPEATED = (
     exp.AnyValue,
     exp.ApproxDistinct,
@@ -75,9 +75,9 @@ _REPEATED = (
 
 
 def is_inexact(item: Made, kinds: Mapping[str, str]) -> bool:
-    """Whether an aggregate or window function may give another last bit when computed again. ``kinds`` are the types of
-    what such functions make, and by ``mean_in`` of what their means are of: engines add up in floats for these, and
-    small integers and decimals do not suffer from it."""
+    """Whether an aggregate or window function may return other last bits when computed again. ``kinds`` has the types
+    of such functions' results, and under ``mean_in`` the types that means are taken of: engines compute means in
+    floating point, which is exact for small integers and decimals."""
     function, name = item.value, item.column.name
     while isinstance(function, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         function = function.this
@@ -88,19 +88,19 @@ def is_inexact(item: Made, kinds: Mapping[str, str]) -> bool:
 
 
 def mean_in(name: str) -> str:
-    """The name under which the type of the values is kept of which a column has the mean."""
+    """The name under which the input type of a mean is kept."""
     return f"{name}__in"
 
 
 def of_a_bag(kinds: Mapping[str, str]) -> dict[str, str]:
-    """The types by which rows without a key are judged. These are found by all of their values, so no mean is exact
-    enough: that of integers is computed by the engine at first, and from stored sums and counts later."""
+    """The types to use for rows without a key. Such rows are found by all their values, so no mean is exact enough:
+    even a mean of integers is first computed by the engine, and later from stored sums and counts."""
     means = {mean_in(name) for name in kinds}
     return {name: kind for name, kind in kinds.items() if name not in means}
 
 
 def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
-    """Whether an operator itself computes inexact values."""
+    """Whether an operator itself, not its inputs, computes inexact values."""
     items: Sequence[Made] = ()
     if isinstance(node, Aggregate | Window):
         items = node.aggregates if isinstance(node, Aggregate) else node.functions
@@ -108,13 +108,13 @@ def makes_inexact(node: Node, kinds: Mapping[str, str]) -> bool:
 
 
 def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str]:
-    """The columns of a plan and of all below it that are inexact or computed from such, each with the aggregate that it
-    is computed from, as the user wrote it. Which rows there are may depend on inexact values, too: that is not told."""
+    """The columns in a plan that are inexact or computed from inexact ones, each with the aggregate that it is computed
+    from, as the user wrote it. Filters on inexact values can also change which rows exist: that is not reported."""
     found: dict[str, str] = {}
     for node in plan.walk():
         if isinstance(node, Aggregate | Window):
             items: Sequence[Made] = node.aggregates if isinstance(node, Aggregate) else node.functions
-            found |= {i.column.name: said(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
+            found |= {i.column.name: as_written(i.value, node.inputs[0]) for i in items if is_inexact(i, kinds)}
         for name, values in _values(node):
             of = next((found[used] for value in values for used in _compared(value) if used in found), None)
             if of is not None:
@@ -123,7 +123,7 @@ def computed_from_inexact(plan: Node, kinds: Mapping[str, str]) -> dict[str, str
 
 
 def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
-    """The columns that an operator makes, and what decides their values."""
+    """The columns that an operator computes, and the expressions that determine their values."""
     if isinstance(node, Project):
         yield from ((item.column.name, [item.value]) for item in node.output)
     elif isinstance(node, Aggregate):
@@ -142,7 +142,7 @@ def _values(node: Node) -> Iterator[tuple[str, Sequence[Expr]]]:
 
 
 def _compared(value: Expr) -> Iterator[str]:
-    """The columns of which an expression sees the last digits: not those that are only counted or tested for NULL."""
+    """The columns whose last digits affect an expression: not those only counted or tested for NULL."""
     return (part.name for part in value.walk(prune=_sees_no_digits) if isinstance(part, exp.Column))
 
 
@@ -158,7 +158,7 @@ def is_exact(plan: Node, kinds: Mapping[str, str]) -> bool:
 
 
 def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
-    """Whether inexact values are computed at the top of a plan only, over exact ones."""
+    """Whether inexact values are computed only at the top of a plan, from exact ones."""
     if isinstance(plan, Project | Filter | UnionAll):
         return all(only_at_top(child, kinds) for child in plan.inputs)
     if isinstance(plan, Aggregate | Window):
@@ -166,20 +166,20 @@ def only_at_top(plan: Node, kinds: Mapping[str, str]) -> bool:
     return is_exact(plan, kinds)
 
 
-def touched_rows(plan: Node, derivation: Derivation) -> Node | None:
-    """The touched rows of a plan with a key that has inexact values at its top only: each as it is now with a positive
-    weight, and as it was with a negative one. A row that a filter leaves out now has a negative weight, too: whether it
-    was there before is not asked again."""
+def affected_rows(plan: Node, derivation: Derivation) -> Node | None:
+    """The affected rows of a keyed plan whose inexact values are at its top: new rows with a positive weight, old rows
+    with a negative one. A row that a filter now drops gets a negative weight, whether or not it was shown before:
+    the filter is not evaluated on recomputed old values."""
     if not derivation.touches(plan):
         return None
     if is_exact(plan, derivation.kinds):
         delta = derivation.delta(plan)
         return None if delta is None else consolidated(delta)
     if isinstance(plan, UnionAll):
-        return union_all(plan, derivation, lambda side: touched_rows(side, derivation))
+        return union_all(plan, derivation, lambda side: affected_rows(side, derivation))
     if not isinstance(plan, Project | Filter):
         return derivation.delta(plan)
-    below = touched_rows(plan.input, derivation)
+    below = affected_rows(plan.input, derivation)
     if below is None:
         return None
     weight: Expr = ref(WEIGHT.name)

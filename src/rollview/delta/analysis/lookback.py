@@ -1,11 +1,11 @@
-"""How the functions of a window look backward, if they do, and what of their partitions is worth storing.
+"""Lookback: window functions that depend only on the current and earlier rows, and what helpers store for them.
 
-| functions | from the rows before | kept of a whole partition |
+| functions | needed of the earlier rows | stored by a helper, per partition |
 |---|---|---|
-| row_number, rank, count, sum, avg, min, max from the start on | what they amount to | the same of all its rows |
-| first_value from the start on | the first one | its first row |
-| lag, and aggregates over the n rows before | the last n | its last n rows |
-| aggregates over a range of n before | those up to n before the position | nothing: they are found by their position |
+| row_number, rank, running count, sum, avg, min, max | their aggregate | the aggregate over all rows |
+| first_value, running | the first row | the first row |
+| lag, and aggregates over n preceding rows | the last n rows | the last n rows |
+| aggregates over a range of n before | the rows within that range | nothing: the range is a predicate |
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rollview.delta.rules.top_rows import First
 from rollview.plan.expressions import Expr, ref
 from rollview.plan.nodes import UNKNOWN, Aggregate, Column, Computed, Node, Ordering, Window, WindowFunction
 
-#: What helpers store of a window's partitions.
+#: The kinds of relations that helpers store for the partitions of a window.
 TOTALS, FIRSTS, LASTS = "totals", "firsts", "lasts"
 
 
 @dataclass(frozen=True)
 class Running:
-    """A value that grows along the order: the window function, the same of all rows before as an aggregate, and the two
-    together. ``known``, of a sum, counts its values: a sum of none is NULL, and subtracting cannot tell."""
+    """A running value: the window function, the aggregate ``before`` over all earlier rows, and how the two combine.
+    ``known``, of a sum, counts its non-NULL values: a sum of none is NULL, which subtraction cannot show."""
 
     name: str
     function: Expr
@@ -38,24 +38,24 @@ class Running:
 
     @property
     def stored(self) -> tuple[Computed, ...]:
-        """What of a whole partition is stored."""
+        """The aggregates that a helper stores for a whole partition."""
         value = Computed(Column(f"{self.name}_t", ""), self.before.copy())
         return (value,) if self.known is None else (value, Computed(Column(f"{self.name}_m", ""), self.known.copy()))
 
 
 @dataclass(frozen=True)
 class Carried:
-    """A function as an expression over running values."""
+    """A window function as an expression over running values."""
 
     parts: tuple[Running, ...]
     result: Expr
 
 
 @dataclass(frozen=True)
-class Backward:
-    """How the functions of a window look backward: ``carried``, ``first`` and ``near`` by their columns' names, the
-    others at ``rows`` rows before their own. Those in ``near`` look at positions up to ``distance`` before. ``by`` are
-    the columns of the partition, ``place`` is the term that gives positions."""
+class Lookback:
+    """What the functions of a window need of earlier rows. By column name: ``carried`` running values, ``first`` the
+    first row, ``near`` the positions up to ``distance`` before their own; all others the last ``rows`` rows. ``by`` are
+    the columns of PARTITION BY, ``place`` is the ORDER BY term that defines positions."""
 
     by: tuple[str, ...]
     place: Ordering
@@ -79,9 +79,9 @@ class Backward:
         return First(below, self.by, order, self.rows, self.rows, limit=not self.by)
 
 
-def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward | None:
-    """How the functions look backward; None if one of them does not. Without ``kinds``, their types, as far as can be
-    told without them."""
+def lookback_of(node: Window, kinds: Mapping[str, str] | None) -> Lookback | None:
+    """The lookback of a window; None if a function depends on later rows. ``kinds`` are the types of the results;
+    without them, sums are assumed to be exact."""
     places = {function.order[0] if function.order else None for function in node.functions}
     place, by = places.pop(), node.functions[0].partition_by
     if places or place is None or not all(isinstance(column, exp.Column) for column in (*by, place.value)):
@@ -107,7 +107,7 @@ def looking_backward(node: Window, kinds: Mapping[str, str] | None) -> Backward 
         return None
     one = next(iter(last.values()), ())
     names = tuple(column.name for column in by)
-    return Backward(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
+    return Lookback(names, place, carried, first, rows, one, frozenset(near), next(iter(near.values()), None))
 
 
 def _carried(item: WindowFunction, kinds: Mapping[str, str] | None) -> Carried | None:
@@ -160,7 +160,7 @@ def _carried(item: WindowFunction, kinds: Mapping[str, str] | None) -> Carried |
 
 
 def sum_of(name: str) -> str:
-    """The name of the running sum of which a running mean is made."""
+    """The name of the running sum from which a running mean is computed."""
     return f"{name}_s"
 
 
@@ -169,13 +169,13 @@ def _is_first(item: WindowFunction) -> bool:
 
 
 def _distance(item: WindowFunction) -> Expr | None:
-    """How far before its own position a function looks; None if that is not said, or if it looks at later ones."""
+    """The length of a RANGE frame before the current position; None if it is not constant or includes later rows."""
     start = _start_before(item, "RANGE")
     return start if isinstance(start, exp.Literal | exp.Interval | exp.Cast) else None
 
 
 def _rows_before(item: WindowFunction) -> int | None:
-    """How many rows before its own a function looks at; None if that is not known, or if it looks at later ones."""
+    """The number of preceding rows that a function needs; None if it is not constant or later rows are needed."""
     if isinstance(item.call, exp.Lag):
         offset = item.call.args.get("offset")
         return 1 if offset is None else int(offset.this) if isinstance(offset, exp.Literal) else None
@@ -184,7 +184,7 @@ def _rows_before(item: WindowFunction) -> int | None:
 
 
 def _start_before(item: WindowFunction, unit: str) -> Expr | None:
-    """How far before the current row the frame of an aggregate begins; None if it reaches over later rows, too."""
+    """The distance of an aggregate's frame start before the current row; None if the frame includes later rows."""
     frame = item.frame
     if frame is None or frame.unit != unit or frame.start.side != "PRECEDING" or not isinstance(item.call, exp.AggFunc):
         return None
@@ -192,20 +192,20 @@ def _start_before(item: WindowFunction, unit: str) -> Expr | None:
 
 
 def stored_of(node: Window) -> list[tuple[str, Node]]:
-    """What helpers can store of the partitions of a window, and the names by which the rule finds it."""
-    backward = looking_backward(node, None)
-    if backward is None:
+    """The relations that helpers can store for a window, and the names under which the rule finds them."""
+    lookback = lookback_of(node, None)
+    if lookback is None:
         return []
     found: list[tuple[str, Node]] = []
-    if backward.carried:
+    if lookback.carried:
         types = {column.name: column.type for column in node.input.columns}
-        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in backward.by)
-        sums = tuple(total for part in backward.running for total in part.stored)
+        keys = tuple(Computed(Column(f"{n}_t", "", types.get(n, UNKNOWN)), ref(n)) for n in lookback.by)
+        sums = tuple(total for part in lookback.running for total in part.stored)
         found.append((stored_name(TOTALS, node), Aggregate(node.input, keys, sums)))
-    if backward.first:
-        found.append((stored_name(FIRSTS, node), backward.first_of(node.input).of(node.input)))
-    if backward.rows:
-        found.append((stored_name(LASTS, node), backward.last_of(node.input).of(node.input)))
+    if lookback.first:
+        found.append((stored_name(FIRSTS, node), lookback.first_of(node.input).of(node.input)))
+    if lookback.rows:
+        found.append((stored_name(LASTS, node), lookback.last_of(node.input).of(node.input)))
     return found
 
 

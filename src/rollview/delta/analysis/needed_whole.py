@@ -1,7 +1,7 @@
-"""What is needed whole: relations of which a refresh reads every row, before and after a change, in any case.
+"""Relations that a refresh needs in full, both old and new, whatever changed.
 
-These are computed once, as steps: groups below an operator that looks at all of its rows (a LIMIT, one group of all
-rows, a window without PARTITION BY), and what several operators read, if it is few rows.
+They are computed once, as steps: groups below an operator that needs all of its input rows (LIMIT, a global aggregate,
+a window without PARTITION BY), and shared subplans that have few rows.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from rollview.delta.derivation import Derivation, form
 from rollview.delta.rules.join import one_changed
 from rollview.keys.facts import facts_of
 from rollview.plan.nodes import LEFT, Aggregate, Filter, Join, Limit, Node, Project, UnionAll, Window
-from rollview.plan.traits import looks_at_all
+from rollview.plan.traits import needs_all_rows
 
 
 def find_whole_groups(plan: Node, derivation: Derivation) -> None:
-    """Groups that are needed all, because an operator above looks at every one of them."""
+    """Registers the aggregates whose groups are all needed by an operator above."""
     for node in plan.walk():
-        if looks_at_all(node) and derivation.touches(node):
+        if needs_all_rows(node) and derivation.touches(node):
             for inner in _groups_below(node.inputs[0]):
                 if derivation.added_up(inner) is not None and one_changed(inner.input, derivation):
                     derivation.whole.append(form(inner))
 
 
 def find_shared(plan: Node, derivation: Derivation) -> None:
-    """What several operators read. Its change is computed once; so are its rows, before and after, if all of them are
-    needed in any case and they are few: groups, or one row."""
+    """Registers shared subplans. Their deltas are computed once; so are their old and new rows, if these are few
+    (groups, or one row) and all needed."""
     readers = Counter(child for node in plan.walk() for child in node.inputs)
     derivation.readers = readers
     for node in plan.walk():
@@ -38,7 +38,7 @@ def find_shared(plan: Node, derivation: Derivation) -> None:
         )
         if derivation.touches(node) and readers[node] > 1 and _one_row(node) and not added:
             derivation.kept.add(node)
-        if derivation.touches(node) and looks_at_all(node):
+        if derivation.touches(node) and needs_all_rows(node):
             below = node.inputs[0]
             while isinstance(below, Filter | Project) and readers[below] < 2:
                 below = below.input
@@ -52,7 +52,7 @@ def _one_row(node: Node) -> bool:
 
 @lru_cache(maxsize=4096)
 def _few(node: Node) -> bool:
-    """Whether rows are groups, or follow from groups one by one."""
+    """Whether the rows are groups, or are derived from groups one by one."""
     if isinstance(node, Filter | Project | Limit | Window):
         return _few(node.inputs[0])
     if isinstance(node, UnionAll):

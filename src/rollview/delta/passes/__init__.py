@@ -1,16 +1,16 @@
-"""Passes over delta plans. None changes what a plan returns; each can be left out.
+"""Optimizer passes over delta plans. None changes what a plan returns; each can be omitted.
 
-A rule writes the plain, right plan; a pass makes it cheap. Each is its own file.
+A delta rule generates a simple, correct plan; passes make it cheap. Each is a file of its own.
 
 | file | what it does |
 |---|---|
-| ``restrict_partners.py`` | a delta's join partners, reduced to the delta's keys |
-| ``push_restrictions.py`` | restrictions towards the scans |
-| ``small_first.py`` | joins begin with their small input |
+| ``restrict_partners.py`` | join partners of a delta restricted to the delta's keys |
+| ``push_restrictions.py`` | restrictions pushed down to the scans |
+| ``small_first.py`` | inner joins ordered to start with the small input |
 | ``running.py`` | the passes at run time, in order |
-| ``drop_empty.py`` | at run time: terms over empty steps |
-| ``small_sides.py`` | at run time: which side of a join to broadcast |
-| ``literal_keys.py`` | at run time: few keys as literals |
+| ``drop_empty.py`` | at run time: terms over empty steps dropped |
+| ``small_sides.py`` | at run time: the side of each join to broadcast |
+| ``literal_keys.py`` | at run time: small sets of keys as literal predicates |
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from rollview.plan.rewrite import apply_rule
 from rollview.plan.rewrite.merge_projects import merge_projects
 from rollview.plan.rewrite.prune_columns import prune_columns
 
-#: A pass looks at the plan of one step.
+#: A pass rewrites the plan of one step.
 Pass = Callable[[Node], Node]
 
 
 def one_project(plan: Node) -> Node:
-    """Projections over projections are one."""
+    """Merges nested projections."""
     return apply_rule(plan, merge_projects)
 
 
@@ -52,7 +52,7 @@ def improved(steps: Sequence[Step], passes: Sequence[Pass] = PASSES) -> list[Ste
 
 
 def _needed(steps: Sequence[Step]) -> list[Step]:
-    """The steps with just the columns that later ones read; all those of the last."""
+    """The steps with only the columns that later steps read; the last step keeps all columns."""
     used: dict[str, set[str]] = {steps[-1].name: set(steps[-1].plan.names)}
     found: list[Step] = []
     for step in reversed(steps):

@@ -1,12 +1,12 @@
-"""A small set of touched keys becomes literal predicates, so that file statistics skip what cannot match.
+"""Turn a small set of affected keys into literal predicates, so that file statistics can skip data.
 
-Before: ``join inner a = b (scan orders change, scan items new)``, when the changes hold a ∈ {3, 7}.
+Before: ``join inner a = b (scan orders change, scan items new)``, if the change has a ∈ {3, 7}.
 After: ``join inner a = b (scan orders change, filter b IN (3, 7) over scan items new)``.
-Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact, not for a
-column of another type, which an engine compares with a list in another way than with a column, not where the values are
-not at hand, and not where the range is as wide as the table: it would skip nothing, and an engine compiles
-each new literal anew. Of no keys at all nothing is read. A restriction to listed keys says no more than the list does,
-and is replaced by it; so is one that only saves reading, by a list for each of its columns.
+Many keys become the range from the least to the greatest. Not for floats, whose literals are not exact; not for a
+column of another type, since an engine may compare it with literals and with columns differently; not if the values are
+not in this process; and not if the range is as wide as the table: it would skip nothing, and each new literal makes the
+engine compile again. Without keys, nothing is read. A restriction to listed keys is replaced by the list; an optional
+restriction is replaced by one list for each column.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from rollview.plan.nodes import (
 )
 from rollview.plan.rewrite import apply_rule
 
-#: The distinct values of a column of an earlier step or of a table's changes, if they are at hand.
+#: The distinct values of a column of a step or of a table's change, if the rows are in this process.
 Known = Callable[[Scan, str], Sequence[object] | None]
 
-#: The least and the greatest value of a column of a table, if they are known.
+#: The least and the greatest value of a column of a table; None if not known.
 Bounds = Callable[[Scan, str], tuple[Any, Any] | None]
 
 _Type = exp.DataType.Type
 
-#: The types of columns with which a value is compared as it is.
+#: The column types with which a Python value compares without a cast.
 _TYPES: dict[type, Collection[exp.DType]] = {
     int: {*exp.DataType.INTEGER_TYPES, _Type.DECIMAL},
     str: exp.DataType.TEXT_TYPES,
@@ -92,9 +92,9 @@ def literal_keys(
 
 
 def _listed(node: Restrict, known: Known, most: int) -> Node | None:
-    """What is restricted, filtered by the list of its keys; None if there are too many of them."""
+    """The restricted plan, filtered by the list of its keys; None if there are too many keys, or they are not known."""
     keys = node.keys.inputs[0] if isinstance(node.keys, Distinct) else None
-    exact = isinstance(keys, Project) and isinstance(keys.input, Scan)  # just the values at hand, and all of them
+    exact = isinstance(keys, Project) and isinstance(keys.input, Scan)  # the known values are exactly the keys
     if not node.optional and not (exact and len(node.pairs) == 1):
         return None
     tests: list[Expr] = []
@@ -121,13 +121,13 @@ def _narrow(
     bounds: Bounds,
     limits: Limits,
 ) -> None:
-    """Filters the input that has one column by the values that another input's column can have."""
+    """Filters the input with column ``theirs`` by the known values of the equal column ``mine`` of another input."""
     giver = next((part for part in inputs if mine in part.names), None)
     place = next((i for i, part in enumerate(inputs) if theirs in part.names), None)
     if giver is None or place is None or giver is inputs[place]:
         return
     if place == 0 and not (kind.is_inner or kind is SEMI):
-        return  # rows of the kept side stay, whatever they match
+        return  # rows of the preserved side stay, whether or not they match
     values = _values(giver, mine, known)
     if values is None or _values(inputs[place], theirs, known) is not None:
         return
@@ -140,9 +140,9 @@ def _narrow(
 
 
 def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, known: Known, most: int) -> None:
-    """``a >= b OR …``, with the values of b at hand: a is at least the least of them, where it is known.
+    """For ``a >= b OR …`` with known values of b: filters by ``a >= (the least of them)``.
 
-    What else may be true: that a is NULL, or that a flag beside b has a value, which then must not occur."""
+    The other alternatives may be ``a IS NULL``, which is kept, and ``flag = v`` for a flag beside b that never is v."""
     tests = list(condition.flatten()) if isinstance(condition, exp.Or) else [condition]
     ranges = [t for t in tests if isinstance(t, exp.GTE | exp.LTE) and isinstance(t.right, exp.Column)]
     if len(ranges) != 1 or not isinstance(ranges[0].left, exp.Column):
@@ -151,11 +151,11 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
     giver = next((part for part in inputs if position.name in part.names), None)
     place = next((i for i, part in enumerate(inputs) if column.name in part.names), None)
     values = None if giver is None else _values(giver, position.name, known)
-    there = [value for value in values or () if value is not None]
-    if giver is None or place is None or not there or not all(is_literal(value) for value in there):
+    present = [value for value in values or () if value is not None]
+    if giver is None or place is None or not present or not all(is_literal(value) for value in present):
         return
-    ordered = in_order(there, most)
-    if ordered is None or not _of_type(inputs[place], column.name, there):
+    ordered = in_order(present, most)
+    if ordered is None or not _of_type(inputs[place], column.name, present):
         return
     bound = ordered[0 if isinstance(ranges[0], exp.GTE) else -1]
     kept: list[Expr] = [type(ranges[0])(this=ref(column.name), expression=written(bound))]
@@ -172,7 +172,7 @@ def _from_position(parts: list[Node], inputs: Sequence[Node], condition: Expr, k
 
 
 def _of_type(node: Node, name: str, values: Sequence[object]) -> bool:
-    """Whether values are of a column's own type, as far as it is known."""
+    """Whether values have the type of the column; True if that type is not known."""
     kind = next(column.type for column in node.columns if column.name == name)
     if kind.this == UNKNOWN.this:
         return True
@@ -180,7 +180,7 @@ def _of_type(node: Node, name: str, values: Sequence[object]) -> bool:
 
 
 def _values(node: Node, name: str, known: Known) -> Sequence[object] | None:
-    """The values that a column can have, if they come from rows at hand; maybe more than it has."""
+    """A superset of the values of a column, if they come from rows in this process."""
     if isinstance(node, Filter | Distinct):
         return _values(node.inputs[0], name, known)
     if isinstance(node, Project | Aggregate):
@@ -213,7 +213,7 @@ def _values_of_join(node: Join | MultiJoin | Restrict, name: str, known: Known) 
 
 
 def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds, share: float) -> bool:
-    """Whether the values reach over this share of all that a table's column has."""
+    """Whether the range of the values covers at least this share of the range of the table's column."""
     if isinstance(node, Filter | Distinct):
         return _as_wide(node.inputs[0], name, values, bounds, share)
     if isinstance(node, Project | Aggregate):
@@ -225,8 +225,8 @@ def _as_wide(node: Node, name: str, values: Sequence[object], bounds: Bounds, sh
     if not isinstance(node, Scan):
         return False
     found = bounds(node, next(s for c, s in zip(node.output, node.sources, strict=True) if c.name == name))
-    there = [value for value in values if value is not None]
-    if found is None or not there or not all(isinstance(value, int) for value in (*found, *there)):
+    present = [value for value in values if value is not None]
+    if found is None or not present or not all(isinstance(value, int) for value in (*found, *present)):
         return False
     width = found[1] - found[0]
-    return bool(max(there) - min(there) >= share * width)  # type: ignore[type-var, operator]
+    return bool(max(present) - min(present) >= share * width)  # type: ignore[type-var, operator]

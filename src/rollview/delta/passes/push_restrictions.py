@@ -1,10 +1,10 @@
-"""The restriction to touched keys moves down to the base scans.
+"""Push the restriction to affected keys down to the base scans.
 
 Before: ``restrict city <=> k1 (aggregate by city over join inner (orders, customers), keys)``.
 After: ``aggregate by city over join inner (orders, restrict city <=> k1 (customers, keys))``.
-Through a join it reaches every input that an equality ties to the key; not from the padded side of an outer join to the
-other. Not through a limit, a full join, or a window on
-other columns than those it partitions by: there rows with other keys decide, too, and the restriction stays above.
+In a join it is pushed into every input with a column that equals the key; not from the padded side of an outer join to
+the other. Not through a limit, a full join, or a window that does not partition by the key: there the result also
+depends on rows with other keys, so the restriction stays above.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ def _moved(node: Node) -> Node | None:
 
 
 class _Pushing:
-    """A restriction to some keys on its way down, to where it stands at last in each operator that it passes."""
+    """Pushes one restriction down; the result for each operator is cached, since subplans are shared."""
 
     def __init__(self, whole: Restrict) -> None:
         self.keys, self.optional = whole.keys, whole.optional
         self._done: dict[tuple[Node, tuple[Pair, ...]], Node] = {}
 
     def into(self, node: Node, pairs: Sequence[Pair]) -> Node:
-        """The rows of a plan whose values are among the keys, the restriction as far down as it goes."""
+        """The restricted plan, with the restriction as far down as possible."""
         if not pairs:
             return node
-        asked = node, tuple(pairs)
-        if asked not in self._done:
-            self._done[asked] = self._pushed(node, pairs)
-        return self._done[asked]
+        task = node, tuple(pairs)
+        if task not in self._done:
+            self._done[task] = self._pushed(node, pairs)
+        return self._done[task]
 
     def _pushed(self, node: Node, pairs: Sequence[Pair]) -> Node:
         if isinstance(node, Filter | Distinct):
@@ -101,11 +101,11 @@ class _Pushing:
         mapped: Callable[[Expr], Expr],
         values: Sequence[Expr] = (),
     ) -> Node:
-        """Below the operator what may pass it, above it the rest."""
+        """Pushes the pairs that may pass the operator below it, and keeps the rest above."""
         passing = [(v, k) for v, k in pairs if v in values or (names_in(v) and names_in(v) <= names)]
         rest = [pair for pair in pairs if pair not in passing]
         below = self.into(node.inputs[0], [(mapped(v), k) for v, k in passing])
-        # the keys are distinct as a whole: what is left over must be compared together with what has passed
+        # a key is a combination of columns: if some stay above, all must be compared together
         return self._above(node.with_inputs([below]), pairs if rest else ())
 
     def _through_join(self, node: Join | MultiJoin | Restrict, pairs: Sequence[Pair]) -> Node:
@@ -114,7 +114,7 @@ class _Pushing:
             return self._above(node, pairs)
         inner = kind.is_inner
         deciding = node.inputs if inner else node.inputs[:1]
-        # of an outer join, a right column may be NULL beside any left row: it says nothing of the left
+        # in an outer join, a right column may be NULL for any left row: it does not restrict the left
         telling = [pair for pair in pairs if inner or names_in(pair[0]) <= node.inputs[0].names]
         equal = equal_groups(node.conditions)
         sides = []
@@ -135,7 +135,7 @@ def _partitioned_by(node: Window) -> list[Expr]:
 
 
 def _tied(side: Node, pairs: Sequence[Pair], equal: Sequence[Sequence[Expr]]) -> list[Pair]:
-    """What the keys say of a side through equalities: a ∈ keys and a = b, so b ∈ keys."""
+    """The restrictions that equalities imply for a side: from a ∈ keys and a = b follows b ∈ keys."""
     found: list[Pair] = []
     for value, key in pairs:
         others = columns_equal_to(value.name, equal)[1:] if isinstance(value, exp.Column) else []

@@ -1,10 +1,10 @@
-"""What a delta is joined with is needed for the delta's own values only.
+"""Restrict the join partners of a delta to the delta's keys.
 
 Before: ``join inner a = b (delta, aggregate by b over orders)``.
 After: ``join inner a = b (delta, restrict b <=> n1 (aggregate by b over orders, distinct a of the delta))``.
-The restriction then moves down to the scans. So does that of the left side of a semi join with a delta. Not for an
-input of an inner join that is a plain scan: the join itself does as much; not where no equality ties the two; and not
-for rows that are at hand, or restricted to the same keys already.
+``push_restrictions`` then pushes it down to the scans. Also for the left side of a semi join with a delta. Not for a
+plain scan in an inner join: the join itself restricts it; not without an equality between the two; and not for rows
+that are materialized, or already restricted to the same keys.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def restrict_partners(plan: Node) -> Node:
         delta = node.inputs[place]
         parts = list(node.inputs)
         for i, part in enumerate(parts):
-            if i != place and (not kind.is_inner or not plain(part)) and not _at_hand(part):
+            if i != place and (not kind.is_inner or not plain(part)) and not _is_materialized(part):
                 parts[i] = _near(part, delta, node, numbers)
         return node.with_inputs(parts) if any(a is not b for a, b in zip(parts, node.inputs, strict=True)) else None
 
     return apply_rule(plan, rule)
 
 
-def _at_hand(part: Node) -> bool:
-    """Whether just earlier steps and changes are read."""
+def _is_materialized(part: Node) -> bool:
+    """Whether only earlier steps and changes are read."""
     return all(node.version in (STEP, CHANGE) for node in part.walk() if isinstance(node, Scan))
 
 
 def _near(part: Node, delta: Node, node: Join | MultiJoin | Restrict, numbers: count[int]) -> Node:
-    """The rows of a partner that an equality ties to the delta's, directly or through other inputs."""
+    """The partner restricted to the delta's values of columns that equalities connect, directly or transitively."""
     keys: list[Computed] = []
     pairs: list[tuple[Expr, str]] = []
     for mine, theirs in (pair for group in equal_groups(node.conditions) for pair in permutations(group, 2)):

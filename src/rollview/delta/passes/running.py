@@ -1,4 +1,4 @@
-"""The passes that are applied when a step is run, since they need to know rows that were computed before it."""
+"""Passes applied just before a step runs: they use the results of earlier steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rollview.plan.nodes import Node, Scan
 
 
 class Known(Protocol):
-    """What is known of relations when a step is run. ``broadcasts_results`` says whether results of joins may be
+    """What is known about relations when a step runs. ``broadcasts_results`` says whether join results may be
     broadcast, too."""
 
     limits: Limits
@@ -23,18 +23,18 @@ class Known(Protocol):
     def is_empty(self, scan: Scan) -> bool: ...
 
     def is_small(self, scan: Scan) -> bool:
-        """Whether a relation can be broadcast."""
+        """Whether a relation is small enough to broadcast."""
 
     def values(self, scan: Scan, column: str) -> Sequence[object] | None:
-        """The different values of a column, if the relation's rows are in this process."""
+        """The distinct values of a column, if the relation's rows are in this process."""
 
     def bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:
-        """The least and the greatest value of a column, if they are known without a query."""
+        """The least and the greatest value of a column, if known without a query."""
 
 
 @dataclass(frozen=True)
 class RunningPass:
-    """``apply`` gives the plan after the pass, or None if it can have no rows; ``done`` says what was done to it."""
+    """``apply`` returns the plan after the pass, or None if it has no rows; ``done`` describes the pass for people."""
 
     name: str
     done: str
@@ -57,7 +57,7 @@ RUNNING: tuple[RunningPass, ...] = (
 
 
 def fitted(plan: Node, known: Known, passes: Sequence[RunningPass] = RUNNING) -> tuple[Node | None, tuple[str, ...]]:
-    """A plan after the passes, None if it can have no rows; and what they did."""
+    """The plan after the passes (None if it has no rows), and descriptions of the passes that changed it."""
     done: list[str] = []
     left: Node | None = plan
     for each in passes:

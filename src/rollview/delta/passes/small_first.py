@@ -1,10 +1,10 @@
-"""An inner join begins with its small input, and carries it from table to table.
+"""Order an inner join so that it starts with its small input and joins one table after the other to it.
 
 Before: ``multi join a = b, c = d (customer [a] new, orders [b, c] new, lineitem [d] change)``.
-After: ``join inner a = b (join inner c = d (lineitem change, orders new), customer new)``, each with a small left side:
-an engine may send it to where the large table is, instead of moving the table.
-Small are deltas and earlier steps, and tables restricted to touched keys. Not where no input is small: then the order
-stays the user's.
+After: ``join inner a = b (join inner c = d (lineitem change, orders new), customer new)``, each with a small left side,
+which an engine can broadcast instead of shuffling the large table.
+Deltas, earlier steps and tables restricted to affected keys are small. If no input is small, the order stays the
+user's.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def _chained(node: Node) -> Node | None:
 
 
 def _tie(chain: Node, part: Node, conditions: list[Expr]) -> int:
-    """0 for an input that an equality ties to the chain, 1 for another condition, 2 for none."""
+    """0 if an equality connects the input to the chain, 1 if another condition does, 2 if none does."""
     names = chain.names | part.names
     ties = [c for c in conditions if names_in(c) <= names and names_in(c) & chain.names and names_in(c) & part.names]
     return 2 if not ties else 0 if any(equality(c) is not None for c in ties) else 1
 
 
 def _size(node: Node) -> int:
-    """0 for a delta and for rows at hand, 1 for a table restricted to keys, 2 for others."""
+    """0 for a delta and for materialized rows, 1 for a table restricted to keys, 2 for other inputs."""
     if WEIGHT.name in node.names or cheap(node):
         return 0
     if isinstance(node, Filter | Project):

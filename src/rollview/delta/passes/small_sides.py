@@ -1,10 +1,10 @@
-"""Which side of a join an engine may broadcast, now that sizes are known.
+"""Choose the side of each join that an engine may broadcast, now that sizes are known.
 
 Before: ``join inner a = b (left side small) (scan step0 step, scan t new)``, for whatever sizes.
-After, if the step has a million rows: no side is called small, and the engine decides. After, if t is a small table:
-``(right side small)``, because tables can be sent around all at the same time, and results of joins only one after the
-other. A few changed rows can have very many partners: where ``results`` of joins turned out too large to be sent, only
-rows at hand and small tables are.
+After, if the step has a million rows: neither side is marked small, and the engine decides. After, if t is a small
+table: ``(right side small)``, because tables can be broadcast in parallel, but join results only one after the other. A
+few changed rows can have very many matches: if join ``results`` turned out too large to broadcast, only materialized
+rows and small tables are.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rollview.delta.derivation import CHANGE, STEP
 from rollview.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, MultiJoin, Node, Project, Restrict, Scan
 from rollview.plan.rewrite import apply_rule
 
-#: Of which sides of a join an engine can send all rows to where the rows of the other are.
-_SENT = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}
+#: The sides that an engine can broadcast, by kind of join.
+_BROADCASTABLE = {INNER: ("left", "right"), LEFT: ("right",), RIGHT: ("left",), SEMI: ("right",), ANTI: ("right",)}
 
 
 def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool = True) -> Node:
-    """``is_small`` says of a relation whether it can be broadcast, ``results`` whether results of joins are tried."""
+    """``is_small`` says whether a relation can be broadcast, ``results`` whether join results may be."""
 
     def rule(node: Node) -> Node | None:
         if isinstance(node, Restrict):
@@ -33,8 +33,8 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
             if table is not None and is_small(table):
                 return replace(node, small="right")
             side = node.left if node.small == "left" else node.right
-            at_hand = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
-            if results and all(map(is_small, at_hand)):
+            scans = [part for part in side.walk() if isinstance(part, Scan) and part.version in (STEP, CHANGE)]
+            if results and all(map(is_small, scans)):
                 return None
         return replace(node, small=_few(node, is_small, results))
 
@@ -42,36 +42,36 @@ def small_sides(plan: Node, is_small: Callable[[Scan], bool], *, results: bool =
 
 
 def _few(node: Join, is_small: Callable[[Scan], bool], results: bool) -> str | None:
-    """The side with few rows, those at hand before others; None if there is none."""
+    """The side with few rows, materialized ones first; None if there is none."""
     for near in _nearness(results):
-        for side in _SENT.get(node.kind, ()):
+        for side in _BROADCASTABLE.get(node.kind, ()):
             if _is_few(node.left if side == "left" else node.right, is_small, near=near):
                 return side
     return None
 
 
 def _nearness(results: bool) -> tuple[bool, ...]:
-    """First only rows at hand are looked for, then those near them, too."""
+    """Materialized rows are tried first, then also tables restricted to them."""
     return (False, True) if results else (False,)
 
 
 def _is_few(node: Node, is_small: Callable[[Scan], bool], *, near: bool) -> bool:
-    """Whether an input has just rows of small changes and steps: the keys that they touch, above all. An engine that
-    takes these from outside does not know how few they are, and would move the table that they pick rows of. With
-    ``near``, rows of tables that are restricted to such keys count as few, too."""
+    """Whether an input reads only small changes and steps, such as affected keys. An engine does not know how few rows
+    these have, and would shuffle the table that is joined with them. With ``near``, tables restricted to such keys
+    count as few rows, too."""
     if isinstance(node, Scan):
         return node.version in (STEP, CHANGE) and is_small(node)
     if isinstance(node, Restrict) and near and _is_few(node.keys, is_small, near=near):
         return True
     if isinstance(node, Restrict) or (isinstance(node, Join) and node.kind.keeps_left_only):
         return _is_few(node.inputs[0], is_small, near=near)
-    if isinstance(node, Join | MultiJoin):  # of few rows and few rows, there may be many pairs
+    if isinstance(node, Join | MultiJoin):  # few rows joined with few rows can be many
         return False
     return bool(node.inputs) and all(_is_few(below, is_small, near=near) for below in node.inputs)
 
 
 def _table(node: Node) -> Scan | None:
-    """The table of which an input has some rows and columns."""
+    """The table, if the input is a filtered or projected scan."""
     if isinstance(node, Filter | Project):
         return _table(node.input)
     return node if isinstance(node, Scan) else None

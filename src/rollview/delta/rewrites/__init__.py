@@ -1,9 +1,9 @@
-"""What is done to a plan before its delta is derived. Nothing of it changes what the plan returns.
+"""Rewrites of a plan before its delta is derived. None changes what the plan returns.
 
 | file | what it does |
 |---|---|
-| ``eager_aggregation.py`` | aggregates before a left join |
-| ``semijoin_aggregates.py`` | aggregates for the keys of their join partners only |
+| ``eager_aggregation.py`` | aggregation moved below a left join |
+| ``semijoin_aggregates.py`` | aggregates restricted to the keys of their join partners |
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rollview.plan.nodes import Node
 
 
 def prepared(plan: Node, derivation: Derivation, *, below: bool = False) -> Node:
-    """The plan in the form whose delta is cheap; the root operator stays if just what is ``below`` it may change."""
+    """The plan in the form with the cheapest delta. With ``below``, the root operator is kept as it is."""
     if below:
         early = plan.with_inputs([grouped_first(child, derivation) for child in plan.inputs])
     else:

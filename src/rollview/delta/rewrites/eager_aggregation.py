@@ -1,10 +1,10 @@
-"""Groups over a left join that are the left rows themselves: the right side is grouped before it is joined.
+"""Eager aggregation: if a LEFT JOIN is grouped by the left side's key, aggregate the right side before joining.
 
 Before: ``aggregate by a [count(x)] over join left a = b (customers [a, its key], orders [b, x])``.
 After: ``project a, coalesce(n, 0) over join left a = b (customers, aggregate by b [count(x) AS n] over orders)``.
-Then a changed order touches its own group only, which is read once, and the left join has a partner that is unique.
-Not where an aggregate is of anything but a column of the right side: a padded row would count. Nor where one is
-inexact: it may be at the top of a view, and not below a join.
+Then a changed order affects only its own group, which is read once, and the join key is unique on the right.
+Not if the argument of an aggregate is anything but a column of the right side: a padded row would count. Nor if an
+aggregate is inexact: inexact values are allowed at the top of a view, but not below a join.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _early(name: str) -> str:
 
 
 def _padded(item: Computed) -> Expr:
-    """An aggregate of a left row that has no group: 0 for a count, NULL for others."""
+    """The value for a left row without a group: 0 for a count, NULL for other aggregates."""
     early = ref(_early(item.column.name))
     if isinstance(item.value, exp.Count):
         return exp.Coalesce(this=early, expressions=[exp.Literal.number(0)])

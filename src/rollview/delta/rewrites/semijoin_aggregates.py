@@ -1,9 +1,9 @@
-"""An aggregate that is joined is needed for the keys of its partners only.
+"""Restrict an aggregate that is joined to the keys of its join partners.
 
 Before: ``multi join a = b, b = c (lineitem [a], filter brand over part [b], aggregate by c over lineitem [c])``.
 After: the aggregate is over ``restrict c <=> k1 (lineitem, distinct b of filter brand over part)``.
-So of the touched groups only those of the brand are looked at. Only partners that did not change, and that a condition
-makes small, are used, or what another partner is matched with; the rules for semi joins do the rest.
+So only the affected groups of that brand are computed. Only unchanged partners with a filter are used, directly or as
+the right side of a semi join with another partner.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def focused(plan: Node, derivation: Derivation) -> Node:
 
 
 def _partners(part: Node) -> Iterator[tuple[Node, dict[str, str]]]:
-    """Some rows of one table, which cost little to be read once more: the input itself, or what it is matched with.
-    With which columns of the input equal which of its own."""
+    """Filtered tables that restrict the input and are cheap to read once more: the input itself, or the right side of
+    a semi join with it; each with the input's columns mapped to its own equal columns."""
     if plain(part) and any(isinstance(node, Filter) for node in part.walk()):
         yield part, {name: name for name in part.names}
     elif isinstance(part, Join) and part.kind == SEMI:
@@ -52,7 +52,7 @@ def _partners(part: Node) -> Iterator[tuple[Node, dict[str, str]]]:
 
 
 def _pairs(node: Join | MultiJoin, names: dict[str, str]) -> dict[str, Expr]:
-    """The partner's column that equals each column of the join."""
+    """Maps columns of the join to the partner's columns that they equal."""
     pairs: dict[str, Expr] = {}
     for mine, theirs in (pair for group in equal_groups(node.conditions) for pair in permutations(group, 2)):
         if isinstance(mine, exp.Column) and mine.name in names and isinstance(theirs, exp.Column):

@@ -5,13 +5,13 @@
 | ``linear.py`` | scan, filter, project, generate, UNION ALL, restriction |
 | ``join.py`` | inner joins of any number of inputs |
 | ``outer_join.py`` | left and full outer joins |
-| ``match.py`` | semi, anti, mark and single joins, in general |
+| ``match.py`` | semi, anti, mark and single joins on any condition |
 | ``semi_anti.py`` | semi and anti joins on equalities |
-| ``aggregate.py`` | the touched groups, before and after |
+| ``aggregate.py`` | aggregates: old and new values of the affected groups |
 | ``recompute.py`` | restricted recomputation: DISTINCT, set operations, LIMIT |
-| ``window.py`` | the touched partitions |
-| ``window_lookback.py`` | windows that look only backward |
-| ``top_rows.py`` | the first rows in an order, from the stored ones |
+| ``window.py`` | window functions: the affected partitions |
+| ``window_lookback.py`` | window functions that depend only on earlier rows |
+| ``top_rows.py`` | the first rows in an order, maintained from stored rows |
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def join(node: Join, derivation: Derivation) -> Node | None:
         return inner_delta(node, derivation)
     if node.kind.is_outer:
         found = outer_delta(node, derivation)
-        return None if found is None else derivation.step("outer", found, f"change of {node.title} {node.details}")
+        return None if found is None else derivation.step("outer", found, f"delta of {node.title} {node.details}")
     return matching_delta(node, derivation)
 
 

@@ -1,12 +1,13 @@
-"""Aggregates: the touched groups, before and after.
+"""Aggregates: new minus old values of the affected groups.
 
-Where what changed can be added up (counts, and sums of exact numbers), the groups are read once, as they are now; what
-they were before is that, with the change taken back:
+Counts and sums of exact numbers need only one scan of the affected groups' new rows: subtracting the change gives the
+old values.
 
-    G     = γ(inputⁿᵉʷ ⋉ K  ∪  −Δinput)      for each touched group its values now, and its values before
-    Δ(γ)  = G as it is now  −  G as it was
+    K     = the affected groups
+    G     = γ(inputⁿᵉʷ ⋉ K  ∪  −Δinput)      for each affected group, its new values and its old values
+    Δ(γ)  = G's new values  −  G's old values
 
-Other aggregates are computed over the new and over the old rows of the touched groups: see ``recomputed``.
+Other aggregates are computed over both the new and the old rows of the affected groups: see ``recompute``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlglot import exp
 from rollview.delta.derivation import NEW, Derivation, Keys, NotMaintained
 from rollview.delta.partials import Added, Partial
 from rollview.delta.rules.join import one_changed
-from rollview.delta.rules.recompute import recomputed, touched_keys
+from rollview.delta.rules.recompute import affected_keys, recomputed
 from rollview.delta.weights import one_by_one
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
 from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Generate, Node, Project, UnionAll
@@ -24,10 +25,10 @@ from rollview.plan.reserved import WEIGHT
 
 _BOOLEAN = exp.DataType.build("boolean")
 
-#: Whether a row is one of those that are there now, and not one of the change that is taken back.
+#: True for new rows of the input, false for rows of the change that is subtracted.
 _NOW = Column("__now", "__now", _BOOLEAN)
 
-#: Whether a group is there now, and whether it was there before.
+#: Whether a group exists now, and whether it existed before.
 _IS, _WAS = Column("__is", "__is", _BOOLEAN), Column("__was", "__was", _BOOLEAN)
 
 _COPY = Column("__copy", "__copy")
@@ -40,33 +41,33 @@ def aggregate(node: Aggregate, derivation: Derivation) -> Node | None:
         return _change(node, before_and_after(node, derivation))
     added = derivation.added_up(node)
     if added is None or not one_changed(node.input, derivation):
-        keys = touched_groups(node, derivation)
+        keys = affected_groups(node, derivation)
         return None if keys is None else recomputed(node, [keys], derivation, "groups")
     delta = derivation.delta(node.input)
     if delta is None:
         return None
-    delta = derivation.at_hand(delta)
+    delta = derivation.materialized(delta)
     keys = derivation.keys(delta, [item.value for item in node.keys])
     both = _both(node, added, keys.restrict(derivation.new(node.input)), delta)
-    return derivation.step("groups", _change(node, both), f"change of {node.title} {node.details}")
+    return derivation.step("groups", _change(node, both), f"delta of {node.title} {node.details}")
 
 
-def touched_groups(node: Aggregate, derivation: Derivation) -> Keys | None:
-    """The groups that a change can touch; None if there is none."""
-    return touched_keys(node.input, [item.value for item in node.keys], derivation)
+def affected_groups(node: Aggregate, derivation: Derivation) -> Keys | None:
+    """The groups that a change can affect; None if nothing below changed."""
+    return affected_keys(node.input, [item.value for item in node.keys], derivation)
 
 
 def before_and_after(node: Aggregate, derivation: Derivation) -> Node:
-    """All groups, with their values now and before, as a step of its own."""
+    """All groups with their new and old values, as a step of its own."""
     added, delta = derivation.added_up(node), derivation.delta(node.input)
     assert added is not None
     assert delta is not None
-    both = _both(node, added, derivation.new(node.input), derivation.at_hand(delta))
-    return derivation.step("both", both, f"{node.title} {node.details}, now and before")
+    both = _both(node, added, derivation.new(node.input), derivation.materialized(delta))
+    return derivation.step("both", both, f"new and old values of {node.title} {node.details}")
 
 
 def whole_groups(node: Aggregate, derivation: Derivation, version: str) -> Node:
-    """The groups as they are now, or as they were, from the step that has both."""
+    """The new or the old groups, from the step that has both."""
     both, now = before_and_after(node, derivation), version == NEW
     values = {c.name: ref(c.name if now else _was(c.name)) for c in (item.column for item in node.aggregates)}
     kept = tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns)
@@ -74,7 +75,7 @@ def whole_groups(node: Aggregate, derivation: Derivation, version: str) -> Node:
 
 
 def _change(node: Aggregate, both: Node) -> Node:
-    """Each group that is not what it was, twice: as it is now, and as it was with a weight that takes it away."""
+    """Two rows for each changed group: its new values with weight +1, its old values with weight −1."""
     series = exp.GenerateSeries(start=exp.Literal.number(0), end=exp.Literal.number(1))
     twice = Generate(Filter(both, _differs(node)), exp.Explode(this=series), (_COPY,))
     now = exp.EQ(this=ref(_COPY.name), expression=exp.Literal.number(1))
@@ -82,15 +83,15 @@ def _change(node: Aggregate, both: Node) -> Node:
     def either(a: Expr, b: Expr) -> Expr:
         return exp.Case(ifs=[exp.If(this=now.copy(), true=a)], default=b)
 
-    there = Filter(twice, either(ref(_IS.name), ref(_WAS.name)))
+    existing = Filter(twice, either(ref(_IS.name), ref(_WAS.name)))
     results = {item.column.name: either(ref(item.column.name), ref(_was(item.column.name))) for item in node.aggregates}
     kept = [Computed(c, results.get(c.name, ref(c.name))) for c in node.columns]
     sign = exp.Cast(this=either(exp.Literal.number(1), exp.Literal.number(-1)), to=WEIGHT.type.copy())
-    return Project(there, (*kept, Computed(WEIGHT, sign)))
+    return Project(existing, (*kept, Computed(WEIGHT, sign)))
 
 
 def _both(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:
-    """The groups of these rows, and the same with a change taken back."""
+    """The groups of these rows, with their new values and, after subtracting the delta, their old values."""
     own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
     one = exp.Cast(this=exp.Literal.number(1), to=WEIGHT.type.copy())
     now = Project(rows, (*own, Computed(WEIGHT, one), Computed(_NOW, exp.true())))
@@ -115,8 +116,8 @@ def _both(node: Aggregate, added: Added, rows: Node, delta: Node) -> Node:
         was = Column(_was(item.column.name), "", item.column.type)
         output.append(Computed(was, replace_columns(result, before)))
     for flag, found in ((_IS, after), (_WAS, before)):
-        there = exp.GT(this=found[added.rows.column.name], expression=exp.Literal.number(0))
-        output.append(Computed(flag, there if node.keys else exp.true()))
+        exists = exp.GT(this=found[added.rows.column.name], expression=exp.Literal.number(0))
+        output.append(Computed(flag, exists if node.keys else exp.true()))
     return Project(groups, tuple(output))
 
 
@@ -125,7 +126,7 @@ def _was(name: str) -> str:
 
 
 def _differs(node: Aggregate) -> Expr:
-    """That a group is not what it was."""
+    """The condition that a group changed."""
     same = [exp.NullSafeEQ(this=ref(i.column.name), expression=ref(_was(i.column.name))) for i in node.aggregates]
     unchanged = conjunction([ref(_IS.name), ref(_WAS.name), *same])
     assert unchanged is not None
@@ -133,7 +134,7 @@ def _differs(node: Aggregate) -> Expr:
 
 
 def _masked(partial: Partial) -> Expr:
-    """The value over the rows that are there now."""
+    """The new value: over new rows only."""
     value = partial.value.this
     if isinstance(value, exp.Star):
         value = exp.Literal.number(1)
@@ -141,7 +142,7 @@ def _masked(partial: Partial) -> Expr:
 
 
 def _signed(partial: Partial) -> Expr:
-    """The value over all rows, those of the change with the opposite sign; a count of nothing is 0."""
+    """The old value: over all rows, with the change subtracted; the count of no rows is 0."""
     assert partial.change is not None
     if isinstance(partial.value, exp.Count):
         return exp.Coalesce(this=partial.change.copy(), expressions=[exp.Literal.number(0)])

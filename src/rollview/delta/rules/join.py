@@ -2,9 +2,9 @@
 
     Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ⁿᵉʷ ⋈ … ⋈ Rᵢ₋₁ⁿᵉʷ ⋈ ΔRᵢ ⋈ Rᵢ₊₁ᵒˡᵈ ⋈ … ⋈ Rₙᵒˡᵈ
 
-n terms, never 2ⁿ − 1; an input that did not change has no term. Right for any condition. A delta that meets more than
-plain tables is computed first: what it meets is then needed for its values only. Where the changed inputs are tied to
-each other, the other inputs are joined to the sum of the terms: they are read once, and not for each term.
+n terms, never 2ⁿ − 1; an unchanged input has no term. Right for any condition. If a delta is joined with more than
+plain tables, it is materialized first: its partners are then computed for the delta's keys only. If equalities connect
+the changed inputs, the unchanged inputs U are joined to the sum of the terms, and so read once instead of in each term.
 
     Δ(R ⋈ U) = Δ(R) ⋈ U
 """
@@ -36,12 +36,12 @@ def inner_delta(node: Join | MultiJoin, derivation: Derivation) -> Node | None:
         if delta is not None:
             before = [derivation.new(other) for other in node.inputs[:place]]
             after = [derivation.old(other) for other in node.inputs[place + 1 :]]
-            terms.append(_met(delta, [*before, *after], list(node.conditions), derivation))
+            terms.append(_joined_with(delta, [*before, *after], list(node.conditions), derivation))
     return together(terms, node.columns)
 
 
 def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], derivation: Derivation) -> Node | None:
-    """The delta of the inputs that changed, joined with the others."""
+    """The delta of the join of the changed inputs, joined with the unchanged ones."""
     names = _names(changed)
     own = [condition for condition in node.conditions if names_in(condition) <= names]
     delta = derivation.delta(_joined(changed, own))
@@ -49,19 +49,19 @@ def _of_changed(node: Join | MultiJoin, changed: Sequence[Node], derivation: Der
         return None
     others = [derivation.new(part) for part in node.inputs if part not in changed]
     conditions = [condition for condition in node.conditions if condition not in own]
-    return together([_met(delta, others, conditions, derivation)], node.columns)
+    return together([_joined_with(delta, others, conditions, derivation)], node.columns)
 
 
-def _met(delta: Node, others: list[Node], conditions: list[Expr], derivation: Derivation) -> Node:
-    """A delta joined with other inputs, one version of each."""
+def _joined_with(delta: Node, others: list[Node], conditions: list[Expr], derivation: Derivation) -> Node:
+    """A delta joined with one version of each other input."""
     if not all(plain(other) for other in others):
         delta, others, conditions = _narrowed(delta, others, conditions)
-        delta = derivation.at_hand(delta)
+        delta = derivation.materialized(delta)
     return _joined([delta, *others], conditions)
 
 
 def _tied_together(parts: Sequence[Node], conditions: Sequence[Expr]) -> bool:
-    """Whether equalities tie each of some inputs to another of them, and so all to each other."""
+    """Whether equalities connect all of these inputs, directly or transitively."""
     tied, rest = [parts[0]], list(parts[1:])
     while rest:
         found = next((part for part in rest if _tied(_names(tied), part.names, conditions)), None)
@@ -73,7 +73,7 @@ def _tied_together(parts: Sequence[Node], conditions: Sequence[Expr]) -> bool:
 
 
 def _tied(some: frozenset[str], others: frozenset[str], conditions: Sequence[Expr]) -> bool:
-    """Whether an equality compares columns of some inputs with those of others."""
+    """Whether an equality compares columns of one set with columns of the other."""
     used = (names_in(condition) for condition in conditions if equality(condition) is not None)
     return any(names & some and names & others and names <= some | others for names in used)
 
@@ -91,7 +91,7 @@ def _joined(parts: Sequence[Node], conditions: Sequence[Expr]) -> Node:
 
 
 def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[Node, list[Node], list[Expr]]:
-    """The delta joined first with tables that a condition makes small, and what still waits."""
+    """The delta joined with filtered tables first; and the inputs and conditions that remain."""
     for other in list(others):
         ready = [condition for condition in conditions if names_in(condition) <= delta.names | other.names]
         if (
@@ -106,7 +106,7 @@ def _narrowed(delta: Node, others: list[Node], conditions: list[Expr]) -> tuple[
 
 
 def one_changed(plan: Node, derivation: Derivation) -> bool:
-    """Whether a plan has one changed table, whose change goes through it by itself: no version of it is read."""
+    """Whether a plan has one changed table, whose delta can be computed without its old and new rows."""
     if isinstance(plan, Filter | Project | Generate):
         return one_changed(plan.inputs[0], derivation)
     if isinstance(plan, JOINS):
@@ -118,7 +118,8 @@ def one_changed(plan: Node, derivation: Derivation) -> bool:
 
 
 def key_equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | None:
-    """What a join compares, left with right, and conditions on the right alone; None if it asks for more."""
+    """The equalities (left, right) of an equijoin, and its conditions on the right side alone; None if the join has
+    other conditions."""
     pairs: list[tuple[Expr, Expr]] = []
     own: list[Expr] = []
     for part in node.conditions:
@@ -136,5 +137,5 @@ def key_equalities(node: Join) -> tuple[list[tuple[Expr, Expr]], list[Expr]] | N
 
 
 def plain(node: Node) -> bool:
-    """Whether an input is just a table, or some of its rows and columns."""
+    """Whether an input is a table, possibly filtered or projected."""
     return plain(node.input) if isinstance(node, Filter | Project) else isinstance(node, Scan)

@@ -36,13 +36,13 @@ def project(node: Project, derivation: Derivation) -> Node | None:
 
 
 def restrict(node: Restrict, derivation: Derivation) -> Node | None:
-    """The keys did not change: they are those of another input of a join."""
+    """The keys never change: they are those of an unchanged join partner."""
     if derivation.touches(node.keys):
-        raise InternalError(f"the keys of {node.title} {node.details} change")
+        raise InternalError(f"the keys of {node.title} {node.details} must not change")
     below = derivation.delta(node.input)
     if below is None:
         return None
-    found = node.with_inputs([derivation.at_hand(below), derivation.new(node.keys)])
+    found = node.with_inputs([derivation.materialized(below), derivation.new(node.keys)])
     return exactly(found, (*node.columns, WEIGHT))
 
 
@@ -58,7 +58,7 @@ def union_all(
     terms: list[Node | None] = []
     for side, below in zip(node.inputs, deltas, strict=True):
         if below is None and converted(node) and any(delta is not None for delta in deltas):
-            below = weighted(Filter(derivation.new(side), exp.false()), 1)  # it decides the type of the column
+            below = weighted(Filter(derivation.new(side), exp.false()), 1)  # it affects the type
         if below is not None:
             pairs = zip(node.output, side.columns, strict=True)
             renamed = tuple(Computed(replace(out, type=column.type), ref(column.name)) for out, column in pairs)

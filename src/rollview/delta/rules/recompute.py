@@ -1,15 +1,15 @@
 """The general rule: restricted recomputation.
 
-    K     = the keys of the output that a change can touch
+    K     = the keys of the output that a change can affect
     Δ(N)  = N(inputsⁿᵉʷ ⋉ K)  −  N(inputsᵒˡᵈ ⋉ K)
 
-Right for every operator whose rows with one key depend on the input rows with that key alone:
+Right for every operator whose output rows with one key depend only on the input rows with that key:
 
 | operator | K |
 |---|---|
-| aggregate | the touched groups; without GROUP BY, the one group |
-| distinct, EXCEPT, INTERSECT (ALL or not) | the touched rows |
-| window | the touched partitions; without PARTITION BY, all rows: see ``window`` |
+| aggregate | the affected groups; without GROUP BY, the single group |
+| distinct, EXCEPT, INTERSECT (ALL or not) | the affected rows |
+| window | the affected partitions; without PARTITION BY, all rows: see ``window`` |
 | ORDER BY … LIMIT | all rows |
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.affected_keys import all_touched
+from rollview.delta.affected_keys import all_affected
 from rollview.delta.derivation import Derivation, Keys
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, ref
@@ -36,41 +36,41 @@ from rollview.plan.nodes import (
 
 
 def recomputed(node: Node, keys: Sequence[Keys], derivation: Derivation, what: str) -> Node:
-    """The operator over its restricted inputs, after and before, as a step of its own."""
+    """The operator over its restricted new inputs minus that over its restricted old inputs, as a step of its own."""
     after = node.with_inputs([k.restrict(derivation.new(side)) for k, side in zip(keys, node.inputs, strict=True)])
     before = node.with_inputs([k.restrict(derivation.old(side)) for k, side in zip(keys, node.inputs, strict=True)])
     difference = together([weighted(after, 1), weighted(before, -1)], node.columns)
     assert difference is not None
-    return derivation.step(what, consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step(what, consolidated(difference), f"delta of {node.title} {node.details}".rstrip())
 
 
-def touched_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
-    """The touched values of some expressions: of plain columns a superset may do, of others the delta is needed."""
+def affected_keys(below: Node, values: Sequence[Expr], derivation: Derivation) -> Keys | None:
+    """The affected values of some expressions: for plain columns a superset, for others from the exact delta."""
     names = [value.name for value in values if isinstance(value, exp.Column)]
     if len(names) == len(values):
-        rows = all_touched(below, list(dict.fromkeys(names)), derivation)
+        rows = all_affected(below, list(dict.fromkeys(names)), derivation)
     else:
         rows = derivation.delta(below)
     if rows is None:
         return None
-    return derivation.keys(derivation.at_hand(rows) if values else rows, values)
+    return derivation.keys(derivation.materialized(rows) if values else rows, values)
 
 
 def distinct(node: Distinct, derivation: Derivation) -> Node | None:
-    keys = touched_keys(node.input, [ref(column.name) for column in node.columns], derivation)
+    keys = affected_keys(node.input, [ref(column.name) for column in node.columns], derivation)
     return None if keys is None else recomputed(node, [keys], derivation, "distinct")
 
 
 def set_operation(node: SetOperation, derivation: Derivation) -> Node | None:
     terms: list[Node | None] = []
     for side in node.inputs:
-        below = all_touched(side, [column.name for column in side.columns], derivation)
+        below = all_affected(side, [column.name for column in side.columns], derivation)
         pairs = zip(node.output, side.columns, strict=True)
         terms.append(None if below is None else Project(below, tuple(Computed(o, ref(c.name)) for o, c in pairs)))
     rows = _union(terms, node.output)
     if rows is None:
         return None
-    keys = derivation.keys(derivation.at_hand(rows), [ref(column.name) for column in node.output])
+    keys = derivation.keys(derivation.materialized(rows), [ref(column.name) for column in node.output])
     sides = []
     for side in node.inputs:
         names = [key for _, key in keys.pairs]
@@ -79,8 +79,8 @@ def set_operation(node: SetOperation, derivation: Derivation) -> Node | None:
 
 
 def _union(terms: Sequence[Node | None], output: tuple[Column, ...]) -> Node | None:
-    there = [term for term in terms if term is not None]
-    return there[0] if len(there) == 1 else UnionAll(there[0], there[1], output) if there else None
+    found = [term for term in terms if term is not None]
+    return found[0] if len(found) == 1 else UnionAll(found[0], found[1], output) if found else None
 
 
 def limit(node: Limit, derivation: Derivation) -> Node | None:

@@ -1,15 +1,15 @@
-"""Semi and anti joins on equalities: only keys that come to the right side, or leave it, change an answer.
+"""Semi and anti joins on equalities: only keys that appear on the right side, or disappear from it, matter.
 
-Of a key it is asked whether the right side has it. That is seen from how many of its rows there are now, and how many
-more than before; so the left is read for the keys of ΔR alone:
+For each affected key we need to know whether it exists on the right, now and before. Counting right rows now, and the
+net change, answers both. So the left side is read only for the keys of ΔR:
 
     C        = the keys of ΔR and ΔL:  has  = 1 if Rⁿᵉʷ has the key, else 0
-                                       turn = 1 if it came to R, −1 if it left R, else 0
-    Δ(L ⋉ R) = ΔL · has + Lᵒˡᵈ · turn
-    Δ(L ▷ R) = ΔL · (1 − has) − Lᵒˡᵈ · turn
+                                       flip = 1 if the key appeared in R, −1 if it disappeared, else 0
+    Δ(L ⋉ R) = ΔL · has + Lᵒˡᵈ · flip
+    Δ(L ▷ R) = ΔL · (1 − has) − Lᵒˡᵈ · flip
 
-Where R has a key at most once, ΔR tells by itself which keys come and go. Where the two sides of an equality differ in
-type, a value may equal several keys (as a float, 2⁵³ and 2⁵³ + 1 are one): then only the general rule is right.
+If R has each key at most once, ΔR alone shows which keys appear and disappear. If the two sides of an equality differ
+in type, a value may equal several keys (as a float, 2⁵³ equals 2⁵³ + 1): then only the rule of ``match`` is right.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ from rollview.plan.nodes import (
 from rollview.plan.reserved import WEIGHT
 
 _BIGINT = exp.DataType.build("bigint")
-_MORE, _NOW, _HAS, _TURN, _WAS = (Column(n, n, _BIGINT) for n in ("__more", "__now", "__has", "__turn", "__was"))
+_NET, _NOW, _HAS, _FLIP, _WAS = (Column(n, n, _BIGINT) for n in ("__net", "__now", "__has", "__flip", "__was"))
 
-#: What a join compares: values of the left with values of the right.
+#: The equalities of a join: left values and right values.
 Pairs = Sequence[tuple[Expr, Expr]]
 
 
-def turning(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
-    """What a semi or anti join on equalities compares, and its conditions on the right alone; None for other joins."""
+def equi_condition(node: Join) -> tuple[Pairs, Sequence[Expr]] | None:
+    """The equalities of a semi or anti equijoin, and its conditions on the right side alone; None for other joins."""
     equalities = key_equalities(node) if node.kind.keeps_left_only else None
     return equalities if equalities is not None and _one_key_each(node, equalities[0]) else None
 
 
-def turning_delta(node: Join, pairs: Pairs, own: Sequence[Expr], derivation: Derivation) -> Node | None:
-    """The delta of a semi or anti join that asks for equal values, ``own`` conditions on the right aside."""
+def equi_delta(node: Join, pairs: Pairs, own: Sequence[Expr], derivation: Derivation) -> Node | None:
+    """The delta of a semi or anti equijoin; ``own`` are its conditions on the right side alone."""
     right = _own_rows(node, own)
     left, change = derivation.delta(node.left), derivation.delta(right)
     if left is not None:
-        left = derivation.at_hand(left)
+        left = derivation.materialized(left)
     if change is not None and not _once(right, pairs):
         return together([_counted(node, pairs, right, change, left, derivation)], node.columns)
-    asked = None if left is None else node.with_inputs([left, derivation.new(node.right)])
-    met = None if change is None else _met(node, pairs, change, derivation)
-    return together([asked, met], node.columns)
+    changed = None if left is None else node.with_inputs([left, derivation.new(node.right)])
+    flipped = None if change is None else _flipped(node, pairs, change, derivation)
+    return together([changed, flipped], node.columns)
 
 
 def _one_key_each(node: Join, pairs: Pairs) -> bool:
-    """Whether a value of the left equals at most one value of the right, as far as types tell."""
+    """Whether a left value can equal at most one right value, judged by the types."""
     for left, right in ((_type(a, node.left), _type(b, node.right)) for a, b in pairs):
         whole = {left.this, right.this} <= exp.DataType.INTEGER_TYPES
         if not whole and (left != right or left.this == UNKNOWN.this):
@@ -84,9 +84,9 @@ def _type(value: Expr, of: Node) -> exp.DataType:
 
 
 def sought_keys(node: Join) -> tuple[Aggregate, Callable[[Node], Join]] | None:
-    """What a semi or anti join on equalities seeks: the keys of its right side, each once; and the join with these
-    instead. None if the right side is just that."""
-    if (equalities := turning(node)) is None:
+    """The distinct keys of the right side of a semi or anti equijoin, and a function that joins with these instead of
+    the right side. None for other joins, and if the right side already has each key once."""
+    if (equalities := equi_condition(node)) is None:
         return None
     pairs, own = equalities
     if _once(right := _own_rows(node, own), pairs):
@@ -98,19 +98,19 @@ def sought_keys(node: Join) -> tuple[Aggregate, Callable[[Node], Join]] | None:
 
 
 def _own_rows(node: Join, own: Sequence[Expr]) -> Node:
-    """The right side under the conditions on it alone."""
+    """The right side, filtered by the conditions on it alone."""
     condition = conjunction(own)
     return node.right if condition is None else Filter(node.right, condition)
 
 
 def _once(right: Node, pairs: Pairs) -> bool:
-    """Whether the right side has each key once at most."""
+    """Whether the right side has each key at most once."""
     known = facts_of(right).key
     return known is not None and known <= {b.name for _, b in pairs if isinstance(b, exp.Column)}
 
 
 def _net(change: Node, names: Sequence[str], values: Sequence[Expr]) -> Node:
-    """How many more rows a side has of each key, where that is not zero."""
+    """The net change of the number of rows for each key, if not zero."""
     return consolidated(Project(change, (*_keys(names, values), Computed(WEIGHT, ref(WEIGHT.name)))))
 
 
@@ -119,19 +119,19 @@ def _keys(names: Sequence[str], values: Sequence[Expr]) -> tuple[Computed, ...]:
     return tuple(Computed(Column(name, name, value.type or UNKNOWN), value.copy()) for name, value in pairs)
 
 
-def _near(plan: Node, values: Sequence[Expr], rows: Node, keys: Sequence[Expr], derivation: Derivation) -> Node:
-    """The rows of a plan whose values are keys of some rows."""
+def _restricted(plan: Node, values: Sequence[Expr], rows: Node, keys: Sequence[Expr], derivation: Derivation) -> Node:
+    """The rows of a plan whose values are among the keys of ``rows``."""
     found = derivation.keys(rows, keys)
     return Keys(found.plan, tuple((v, k) for v, (_, k) in zip(values, found.pairs, strict=True))).restrict(plan)
 
 
-def _met(node: Join, pairs: Pairs, change: Node, derivation: Derivation) -> Node:
-    """The old left rows whose key comes to a right side that has it once at most, or leaves it."""
+def _flipped(node: Join, pairs: Pairs, change: Node, derivation: Derivation) -> Node:
+    """The old left rows whose key appears or disappears on a right side that has each key at most once."""
     names = derivation.fresh(len(pairs))
     net = _net(change, names, [b for _, b in pairs])
-    flips = derivation.step("flips", net, "keys that come to the right side, or leave it")
-    met = Join(INNER, derivation.old(node.left), flips, _equal(pairs, names))
-    found: Node = Project(met, tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT)))
+    flips = derivation.step("flips", net, "keys that appear on the right side, or disappear from it")
+    matched = Join(INNER, derivation.old(node.left), flips, _equal(pairs, names))
+    found: Node = Project(matched, tuple(Computed(c, ref(c.name)) for c in (*node.left.columns, WEIGHT)))
     return found if node.kind == SEMI else negated(found)
 
 
@@ -140,57 +140,58 @@ def _equal(pairs: Pairs, names: Sequence[str]) -> Expr | None:
 
 
 def _counted(node: Join, pairs: Pairs, right: Node, change: Node, left: Node | None, derivation: Derivation) -> Node:
-    """The changed left rows whose key the right side has, and the old ones whose key comes to it or leaves it."""
+    """The changed left rows whose key is on the right side, and the old left rows whose key appears or disappears."""
     names = derivation.fresh(len(pairs))
     mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
     keys: list[Expr] = [ref(name) for name in names]
     net = _net(change, names, theirs)
     kept = tuple(Computed(c, ref(c.name)) for c in node.left.columns)
     if cheap(change):
-        old = _near(derivation.old(node.left), mine, net, keys, derivation)
-        asked, by = net, keys
-    else:  # the left is read first: then the right side is counted for keys that the left has, often for none
-        net = derivation.step("net", net, "keys of the right side, and how many more rows it has of them")
-        old = _near(derivation.old(node.left), mine, net, keys, derivation)
-        old = derivation.step("met", old, "rows of the left side with such keys")
-        asked, by = old, mine
+        old = _restricted(derivation.old(node.left), mine, net, keys, derivation)
+        wanted, by = net, keys
+    else:  # the left is read first: right rows are then counted only for keys that the left has, often none
+        net = derivation.step("net", net, "net change of the number of right rows, by key")
+        old = _restricted(derivation.old(node.left), mine, net, keys, derivation)
+        old = derivation.step("left", old, "left rows with these keys")
+        wanted, by = old, mine
     rows: Node = Project(old, (*kept, Computed(WEIGHT, _number(0)), Computed(_WAS, _number(1))))
     if left is not None:
         changed = Project(left, (*kept, Computed(WEIGHT, ref(WEIGHT.name)), Computed(_WAS, _number(0))))
         rows = UnionAll(changed, rows, changed.columns)
-        both = Project(asked, _keys(names, by)), Project(left, _keys(names, mine))
-        asked, by = UnionAll(*both, both[0].columns), keys
-    near = _near(derivation.new(right), theirs, asked, by, derivation)
-    counts = _counts(net, Project(near, _keys(names, theirs)))
+        both = Project(wanted, _keys(names, by)), Project(left, _keys(names, mine))
+        wanted, by = UnionAll(*both, both[0].columns), keys
+    theirs_now = _restricted(derivation.new(right), theirs, wanted, by, derivation)
+    counts = _counts(net, Project(theirs_now, _keys(names, theirs)))
     has: Expr = ref(_HAS.name)
-    turn: Expr = ref(_TURN.name)
+    flip: Expr = ref(_FLIP.name)
     if left is None:
-        counts = Filter(counts, _not_zero(turn))
-    # an anti join keeps changed rows whose key is nowhere
+        counts = Filter(counts, _not_zero(flip))
+    # an anti join keeps changed rows whose key is not on the right side
     how = LEFT if node.kind == ANTI and left is not None else INNER
     found = Join(how, rows, counts, _equal(pairs, names), small="right")
     if how == LEFT:
-        has, turn = (exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) for value in (has, turn))
+        has, flip = (exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) for value in (has, flip))
     if node.kind == ANTI:
-        has, turn = exp.Paren(this=exp.Sub(this=exp.Literal.number(1), expression=has)), exp.Neg(this=turn)
+        has, flip = exp.Paren(this=exp.Sub(this=exp.Literal.number(1), expression=has)), exp.Neg(this=flip)
     weight = exp.Add(
-        this=exp.Mul(this=ref(WEIGHT.name), expression=has), expression=exp.Mul(this=ref(_WAS.name), expression=turn)
+        this=exp.Mul(this=ref(WEIGHT.name), expression=has), expression=exp.Mul(this=ref(_WAS.name), expression=flip)
     )
     weighted = Project(found, (*kept, Computed(WEIGHT, exp.Cast(this=weight, to=_BIGINT.copy()))))
     return Filter(weighted, _not_zero(ref(WEIGHT.name)))
 
 
-def _counts(net: Node, there: Node) -> Node:
-    """Of each key whether the right side has it, and whether it came or left; ``there`` are keys of its rows now."""
-    keys = tuple(Computed(column, ref(column.name)) for column in there.columns)
-    more = Project(net, (*keys, Computed(_MORE, ref(WEIGHT.name)), Computed(_NOW, _number(0))))
-    now = Project(there, (*keys, Computed(_MORE, _number(0)), Computed(_NOW, _number(1))))
-    sums = tuple(Computed(c, exp.Cast(this=exp.Sum(this=ref(c.name)), to=_BIGINT.copy())) for c in (_MORE, _NOW))
-    total = Aggregate(UnionAll(more, now, more.columns), keys, sums)
+def _counts(net: Node, present: Node) -> Node:
+    """For each key, whether the right side has it, and whether it appeared or disappeared; ``present`` has the key of
+    each right row that exists now."""
+    keys = tuple(Computed(column, ref(column.name)) for column in present.columns)
+    change = Project(net, (*keys, Computed(_NET, ref(WEIGHT.name)), Computed(_NOW, _number(0))))
+    now = Project(present, (*keys, Computed(_NET, _number(0)), Computed(_NOW, _number(1))))
+    sums = tuple(Computed(c, exp.Cast(this=exp.Sum(this=ref(c.name)), to=_BIGINT.copy())) for c in (_NET, _NOW))
+    total = Aggregate(UnionAll(change, now, change.columns), keys, sums)
     has = _is_positive(ref(_NOW.name))
-    had = _is_positive(exp.Sub(this=ref(_NOW.name), expression=ref(_MORE.name)))
-    turn = exp.Sub(this=has.copy(), expression=had)
-    return Project(total, (*keys, Computed(_HAS, has), Computed(_TURN, turn)))
+    had = _is_positive(exp.Sub(this=ref(_NOW.name), expression=ref(_NET.name)))
+    flip = exp.Sub(this=has.copy(), expression=had)
+    return Project(total, (*keys, Computed(_HAS, has), Computed(_FLIP, flip)))
 
 
 def _number(value: int) -> Expr:

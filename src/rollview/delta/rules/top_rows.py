@@ -1,12 +1,12 @@
-"""The first rows in an order, of the whole or of each partition, from those that are stored.
+"""The first rows in an order, of the whole input or of each partition, maintained from stored rows.
 
-    S      = the stored rows: the first ones of R, maybe more than are shown; all of R, if they are fewer
-    S'     = S − ΔR⁻ + those of ΔR⁺ that come before the last row of S
-    Δ(λ R) = the first of S' − S                      where S' has enough
-           = the first of Rⁿᵉʷ − S                    in partitions where it has not
+    S      = the stored rows: the first rows of R, possibly more than are shown; all of R if R is smaller
+    S'     = S − ΔR⁻ + the rows of ΔR⁺ that sort before the last row of S
+    Δ(λ R) = the first rows of S' − S                 if S' has enough rows
+           = the first rows of Rⁿᵉʷ − S               in partitions with too few rows
 
-A row that comes after the last of S is left out, because rows of R that are not stored may come before it. Only where
-rows that go leave too few is R read again. Right for ORDER BY … LIMIT, and for ``row_number() … <= k``, at the root.
+An inserted row that sorts after the last row of S is not stored, because rows of R that are not stored may sort before
+it. R is read again only if deletions leave too few rows. For ORDER BY … LIMIT and ``row_number() … <= k`` at the root.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from rollview.plan.reserved import WEIGHT
 
 _BIGINT = exp.DataType.build("bigint")
 
-#: How often a row was stored; whether a stored one comes at or after it; how many were stored of its partition.
+#: Stored copies of a row; whether a stored row sorts at or after it; the number of stored rows in its partition.
 _HAD, _REACH, _SIZE = (Column(name, name, _BIGINT) for name in ("__had", "__reach", "__size"))
 
-#: How often a row is to be stored; how often it and those before it are; how many of its partition are.
+#: Copies of a row to store; the running total up to this row; the total in its partition.
 _KEPT, _UPTO, _LEFT = (Column(name, name, _BIGINT) for name in ("__kept", "__upto", "__left"))
 
-#: The number of a row in its partition, where nobody asks for it.
+#: The row number in its partition, if the view does not show it.
 _NUMBER = Column("__number", "__number", _BIGINT)
 
-#: The rows of a larger LIMIT are not looked at again at every refresh, but computed before and after.
+#: A larger LIMIT is recomputed, old and new: reading its stored rows at every refresh would cost too much.
 _MOST = 100_000
 
-#: So many rows more than are shown of a LIMIT are stored, so that rows may go: as many again, within these bounds.
+#: A LIMIT stores spare rows, so that rows can be deleted: as many as it shows, within these bounds.
 _SPARE = 100, 10_000
 
 
 @dataclass(frozen=True)
 class First:
-    """``needed`` rows are shown of each partition, ``most`` are stored. Of a LIMIT, ``skipped`` are not shown; of
-    ``row_number()``, ``number`` is the column that shows it, if one does. All terms are columns of the input."""
+    """The view needs ``needed`` rows of each partition and stores ``most``. For a LIMIT, ``skipped`` is the OFFSET; for
+    ``row_number()``, ``number`` is the column that shows it, if any. All terms are columns of the input."""
 
     input: Node
     by: tuple[str, ...]
@@ -78,7 +78,7 @@ class First:
         return self.input.columns if self.number is None else (*self.input.columns, self.number)
 
     def of(self, rows: Node) -> Node:
-        """The rows to be stored."""
+        """The rows to store."""
         if self.limit:
             return Limit(rows, self.order, self.most)
         number = self.number or _NUMBER
@@ -87,16 +87,16 @@ class First:
         return exactly(Filter(numbered, enough), self.columns)
 
     def over(self, column: Column, call: Expr, frame: Frame | None = None) -> WindowFunction:
-        """A window function in the order, over each partition."""
+        """A window function over each partition, in this order."""
         return WindowFunction(column, call, tuple(ref(name) for name in self.by), self.order, frame)
 
     def sum_of_all(self, column: Column, name: str) -> WindowFunction:
-        """The sum of a column over all of a partition."""
+        """The sum of a column over the whole partition."""
         return WindowFunction(column, exp.Sum(this=ref(name)), tuple(map(ref, self.by)), cast_to=_BIGINT)
 
 
 def first_rows(plan: Node) -> First | None:
-    """What a plan shows, if it is the first rows of something and no more."""
+    """The top rows that a plan shows; None if it is not of that form."""
     values: dict[str, Expr] = {column.name: ref(column.name) for column in plan.columns}
     node = plan
     while isinstance(node, Project):
@@ -118,7 +118,7 @@ def first_rows(plan: Node) -> First | None:
 
 
 def _numbered(node: Node) -> tuple[Window, int] | None:
-    """The window of a filter ``row_number() <= k``, and k."""
+    """The window below a filter ``row_number() <= k``, and k; None for other plans."""
     if not isinstance(node, Filter) or not isinstance(node.input, Window) or len(node.input.functions) != 1:
         return None
     first, tests = node.input.functions[0], conjuncts(node.condition)
@@ -141,12 +141,12 @@ def _made(
     number: Column | None,
     counts: tuple[int, int, int],
 ) -> First | None:
-    """The columns that are shown, those that the order is by and those that tell partitions apart, as one input."""
+    """Collects the shown columns, the columns of ORDER BY and those of PARTITION BY in one input."""
     own = None if number is None else number.name
     output = [Computed(column, values[column.name]) for column in plan.columns if values[column.name] != ref(own or "")]
     numbers = [column for column in plan.columns if own is not None and values[column.name] == ref(own)]
     if len(numbers) > 1 or (numbers and numbers[0] != plan.columns[-1]):
-        return None  # it is stored after the columns that it numbers
+        return None  # the number is stored after the other columns
     if own is not None and any(own in names_in(item.value) for item in output):
         return None
 
@@ -167,22 +167,22 @@ def _made(
 
 
 def first_delta(first: First, stored: Node, derivation: Derivation) -> Node | None:
-    """The change of the stored rows. ``stored`` are they, with how often each is there as its weight."""
+    """The delta of the stored rows. ``stored`` has them, with the number of copies as weight."""
     delta = derivation.delta(first.input)
     if delta is None:
         return None
-    delta = derivation.at_hand(delta)
+    delta = derivation.materialized(delta)
     if first.by:
         stored = derivation.keys(delta, [ref(name) for name in first.by]).restrict(stored)
-    known = derivation.step(
-        "first", _known(first, stored, delta), "stored rows and changed ones of the touched partitions"
-    )
+    where = " of the affected partitions" if first.by else ""
+    known = derivation.step("first", _known(first, stored, delta), f"stored and changed rows{where}")
     short = _short(first)
-    lacking = derivation.there(Filter(known, short), first.by, first.by).plan
-    lacking = derivation.step("short", lacking, "where too few rows are left")
+    lacking = derivation.keys_in(Filter(known, short), first.by, first.by).plan
+    what = "affected partitions with" if first.by else "a row if there are"
+    lacking = derivation.step("short", lacking, f"{what} too few rows left")
     names = [column.name for column in lacking.columns]
     again = first.of(
-        derivation.there(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
+        derivation.keys_in(lacking, names if first.by else [], first.by).restrict(derivation.new(first.input))
     )
     refill = weighted(exactly(again, first.columns), 1)
     kept = tuple(Computed(column, ref(column.name)) for column in first.input.columns)
@@ -197,7 +197,7 @@ def first_delta(first: First, stored: Node, derivation: Derivation) -> Node | No
 
 
 def _known(first: First, stored: Node, delta: Node) -> Node:
-    """Each stored or changed row, with what tells whether it is to be stored."""
+    """Each stored or changed row, with the columns that decide whether it is stored."""
     columns = first.input.columns
     own = tuple(Computed(column, ref(column.name)) for column in columns)
     output = (*columns, WEIGHT, _HAD)
@@ -212,8 +212,8 @@ def _known(first: First, stored: Node, delta: Node) -> Node:
     placed = Window(each, (after, first.sum_of_all(_SIZE, _HAD.name)))
     before_last = exp.GT(this=ref(_REACH.name), expression=_number(0))
     all_stored = exp.LT(this=ref(_SIZE.name), expression=_number(first.needed))
-    there = exp.GT(this=ref(WEIGHT.name), expression=_number(0))
-    kept = exp.And(this=there, expression=exp.Paren(this=exp.Or(this=before_last, expression=all_stored)))
+    exists = exp.GT(this=ref(WEIGHT.name), expression=_number(0))
+    kept = exp.And(this=exists, expression=exp.Paren(this=exp.Or(this=before_last, expression=all_stored)))
     value = exp.Case(ifs=[exp.If(this=kept, true=ref(WEIGHT.name))], default=_cast(_number(0)))
     passed = (Computed(column, ref(column.name)) for column in (_HAD, _SIZE))
     judged = Project(placed, (*own, *passed, Computed(_KEPT, value)))
@@ -222,13 +222,13 @@ def _known(first: First, stored: Node, delta: Node) -> Node:
 
 
 def _short(first: First) -> Expr:
-    """Whether a partition has lost so many of its stored rows that others must be found."""
+    """Whether a partition lost so many stored rows that its input must be read again."""
     had = exp.GTE(this=ref(_SIZE.name), expression=_number(first.needed))
     return exp.And(this=had, expression=exp.LT(this=ref(_LEFT.name), expression=_number(first.needed)))
 
 
 def _copies(first: First) -> Expr:
-    """How often a row among the first is to be stored."""
+    """The number of copies to store of a row among the first."""
     too_many = exp.GT(this=ref(_UPTO.name), expression=_number(first.most))
     return exp.Case(ifs=[exp.If(this=too_many, true=_room(first))], default=ref(_KEPT.name))
 
@@ -239,7 +239,7 @@ def _is_first(first: First) -> Expr:
 
 
 def _room(first: First) -> Expr:
-    """How many copies of a row find room."""
+    """The number of copies of a row that fit."""
     before = exp.Sub(this=ref(_UPTO.name), expression=ref(_KEPT.name))
     return exp.Sub(this=_cast(_number(first.most)), expression=exp.Paren(this=before))
 

@@ -1,17 +1,17 @@
-"""Window functions: the touched partitions, or what comes after the first touched position of each.
+"""Window functions: recompute the affected partitions.
 
-    K     = touched partitions
+    K      = the affected partitions
     Δ(ω R) = ω(Rⁿᵉʷ ⋉ K) − ω(Rᵒˡᵈ ⋉ K)
 
-Functions that look only backward do not take the whole partition: see ``backward``.
+If all functions depend only on earlier rows, less than a partition is recomputed: see ``window_lookback``.
 """
 
 from __future__ import annotations
 
-from rollview.delta.analysis.lookback import looking_backward
+from rollview.delta.analysis.lookback import lookback_of
 from rollview.delta.derivation import Derivation
-from rollview.delta.rules.recompute import recomputed, touched_keys
-from rollview.delta.rules.window_lookback import backward_delta
+from rollview.delta.rules.recompute import affected_keys, recomputed
+from rollview.delta.rules.window_lookback import lookback_delta
 from rollview.plan.expressions import Expr
 from rollview.plan.nodes import Node, Window, WindowFunction
 
@@ -20,16 +20,16 @@ def window(node: Window, derivation: Derivation) -> Node | None:
     by = one_by_one_partitioning(node)
     if len(by) > 1:
         return derivation.delta(by[-1])
-    backward = looking_backward(node, derivation.kinds)
-    if backward is not None:
-        return backward_delta(node, backward, derivation)
+    lookback = lookback_of(node, derivation.kinds)
+    if lookback is not None:
+        return lookback_delta(node, lookback, derivation)
     partition = node.functions[0].partition_by
-    keys = touched_keys(node.input, partition, derivation)
+    keys = affected_keys(node.input, partition, derivation)
     return None if keys is None else recomputed(node, [keys], derivation, "partitions")
 
 
 def one_by_one_partitioning(node: Window) -> list[Window]:
-    """The window as one for each PARTITION BY, each over the one before it."""
+    """The window split into one window for each PARTITION BY, each over the previous one."""
     groups: dict[tuple[Expr, ...], list[WindowFunction]] = {}
     for item in node.functions:
         groups.setdefault(item.partition_by, []).append(item)

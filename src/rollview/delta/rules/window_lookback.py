@@ -1,18 +1,18 @@
-"""Window functions that look only backward: what comes after the first touched position of each partition.
+"""Window functions that depend only on earlier rows: recompute each partition from its first affected position on.
 
-Up to the first touched position p of its partition, such a function has its old values. What comes after p follows from
-the rows there, and from what is before p, which is the same before and after the change:
+Let p be the first affected position of a partition. Rows before p keep their values. Values from p on depend on the
+rows from p on, and on the rows before p, which the change did not affect:
 
-    C      = the rows before p as one row of counts, sums, least and greatest values
-    F, L   = the first row before p, for first_value; the last n of them, for lag and frames of n rows; those from
-             p − n on, for frames of a range
+    C      = counts, sums, minima and maxima over the rows before p
+    F      = the first row before p, for first_value
+    L      = the last n rows before p, for lag and ROWS frames; the rows from p − n on, for RANGE frames
     Δ(ω R) = ω(C, F, L, Rⁿᵉʷ from p on) − ω(C, F, L, Rᵒˡᵈ from p on)
 
-The position is the first ORDER BY term. Helpers store C, F and L of whole partitions; those of the rows before p are
-then had without reading these rows:
+The position is the first ORDER BY term. Helpers store C, F and L of whole partitions. Those of the rows before p then
+follow without reading these rows:
 
     C      = C of the partition − C of Rᵒˡᵈ from p on      for counts and sums
-    C, L   = C, L of the partition                        where Rᵒˡᵈ has no rows from p on: rows came in order
+    C, L   = C, L of the partition                        if Rᵒˡᵈ has no rows from p on: rows were appended in order
     F      = F of the partition                           if it is before p
 """
 
@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.delta.affected_keys import all_touched
-from rollview.delta.analysis.lookback import FIRSTS, LASTS, TOTALS, Backward, Running, stored_name
+from rollview.delta.affected_keys import all_affected
+from rollview.delta.analysis.lookback import FIRSTS, LASTS, TOTALS, Lookback, Running, stored_name
 from rollview.delta.derivation import OLD, Derivation
 from rollview.delta.weights import consolidated, together, weighted
 from rollview.plan.expressions import Expr, conjunction, ref, replace_columns
@@ -47,52 +47,54 @@ from rollview.plan.nodes import (
 
 _POSITION, _NULLS = Column("__position", "__position"), Column("__nulls", "__nulls")
 
-#: From where on rows are in reach of the position.
+#: The lower bound of the RANGE frame at the position.
 _FROM = Column("__from", "__from")
 
-#: Of which part of its partition a row is: the first, one of the last before the position, one in reach of it, or from
-#: there on.
+#: The part of its partition that a row belongs to: the first row, the last rows before the position, the rows within
+#: the RANGE frame before it, or the rows from the position on.
 _PART = Column("__part", "__part", exp.DataType.build("int"))
 _FIRST, _LAST, _NEAR, _LATER = 0, 1, 2, 3
 
-#: What all rows have in common.
+#: A constant, the same in all rows.
 _ONE = Column("__one", "__one", exp.DataType.build("int"))
 
-#: How many rows a partition had from the position on.
+#: The number of old rows of a partition from the position on.
 _MANY = Column("__many", "__many", exp.DataType.build("bigint"))
 
 
-def backward_delta(node: Window, backward: Backward, derivation: Derivation) -> Node | None:
-    """The change of the functions' rows from the first touched position of each partition on."""
-    changed = all_touched(node.input, [*dict.fromkeys([*backward.by, backward.place.value.name])], derivation)
+def lookback_delta(node: Window, lookback: Lookback, derivation: Derivation) -> Node | None:
+    """The delta of a window, from the first affected position of each partition on."""
+    changed = all_affected(node.input, [*dict.fromkeys([*lookback.by, lookback.place.value.name])], derivation)
     if changed is None:
         return None
-    what = "the first touched position of each partition"
-    start = derivation.step("first", _first_touched(changed, backward), what)
-    before = _Before(node, backward, start, derivation)
+    what = "first affected position of each partition"
+    start = derivation.step("first", _first_affected(changed, lookback), what)
+    before = _Before(node, lookback, start, derivation)
     earlier: list[tuple[int, Node]] = []
-    if backward.first:
-        earlier.append((_FIRST, derivation.step("start", before.firsts(), "the first row before that")))
-    if backward.rows:
-        earlier.append((_LAST, derivation.step("last", before.lasts(), "the last rows before that")))
-    if backward.near:
+    if lookback.first:
+        earlier.append(
+            (_FIRST, derivation.step("start", before.firsts(), "first row of each partition, before that position"))
+        )
+    if lookback.rows:
+        earlier.append((_LAST, derivation.step("last", before.lasts(), "last rows before that position")))
+    if lookback.near:
         earlier.append((_NEAR, before.near()))
     carried = None
-    if backward.carried:
-        carried = derivation.step("before", before.totals(), "what the rows before that amount to")
-    after, gone = (
-        _computed(node, backward, rows, earlier, carried)
+    if lookback.carried:
+        carried = derivation.step("before", before.totals(), "aggregates over the rows before that position")
+    after, before_change = (
+        _computed(node, lookback, rows, earlier, carried)
         for rows in (before.later(derivation.new(node.input)), before.later(derivation.old(node.input)))
     )
-    difference = together([weighted(after, 1), weighted(gone, -1)], node.columns)
+    difference = together([weighted(after, 1), weighted(before_change, -1)], node.columns)
     assert difference is not None
-    return derivation.step("partitions", consolidated(difference), f"change of {node.title} {node.details}")
+    return derivation.step("partitions", consolidated(difference), f"delta of {node.title} {node.details}")
 
 
 def _computed(
-    node: Window, backward: Backward, rows: Node, earlier: Sequence[tuple[int, Node]], carried: Node | None
+    node: Window, lookback: Lookback, rows: Node, earlier: Sequence[tuple[int, Node]], carried: Node | None
 ) -> Node:
-    """The functions over the rows from the position on, together with what is known of those before."""
+    """The functions over the rows from the position on, combined with what is needed of the rows before."""
     own = tuple(Computed(c, ref(c.name)) for c in node.input.columns)
     kinds = [kind for kind, _ in earlier]
     if earlier:
@@ -101,73 +103,73 @@ def _computed(
             flags = (Computed(_seen(kind), exp.Literal.number(int(part in (kind, _LATER)))) for kind in kinds)
             side = Project(few, (*own, Computed(_PART, exp.Literal.number(part)), *flags))
             rows = side if part == _LATER else UnionAll(rows, side, output)
-    functions = tuple(each for item in node.functions for each in _functions(item, backward, kinds))
+    functions = tuple(each for item in node.functions for each in _functions(item, lookback, kinds))
     found: Node = Window(rows, functions)
     if earlier:
         found = Filter(found, exp.EQ(this=ref(_PART.name), expression=exp.Literal.number(_LATER)))
-    values = {name: each.result for name, each in backward.carried.items()}
+    values = {name: each.result for name, each in lookback.carried.items()}
     if carried is not None:
-        same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c")) for name in backward.by]
+        same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c")) for name in lookback.by]
         found = Join(LEFT, found, carried, conjunction(same) or exp.true())
-        both = {part.name: part.both(ref(f"{part.name}_c"), ref(part.name)) for part in backward.running}
+        both = {part.name: part.both(ref(f"{part.name}_c"), ref(part.name)) for part in lookback.running}
         values = {name: replace_columns(value, both) for name, value in values.items()}
     return Project(found, tuple(Computed(c, values.get(c.name, ref(c.name))) for c in node.columns))
 
 
-def _functions(item: WindowFunction, backward: Backward, kinds: Sequence[int]) -> list[WindowFunction]:
-    """What is computed for a function: of the rows before, it sees those that are there for functions of its kind."""
+def _functions(item: WindowFunction, lookback: Lookback, kinds: Sequence[int]) -> list[WindowFunction]:
+    """The window functions computed for one function. It sees only the earlier rows provided for its kind."""
     name = item.column.name
-    if (carried := backward.carried.get(name)) is not None:
+    if (carried := lookback.carried.get(name)) is not None:
         by = (*item.partition_by, *([ref(_PART.name)] if kinds else []))
         return [
             replace(item, column=Column(part.name, "", item.column.type), call=part.function, partition_by=by)
             for part in carried.parts
         ]
-    kind = _FIRST if name in backward.first else _NEAR if name in backward.near else _LAST
+    kind = _FIRST if name in lookback.first else _NEAR if name in lookback.near else _LAST
     apart = [ref(_seen(kind).name)] if len(kinds) > 1 else []
     return [replace(item, partition_by=(*item.partition_by, *apart))]
 
 
 def _seen(kind: int) -> Column:
-    """Whether functions of a kind see a row."""
+    """The column that says whether functions of a kind see a row."""
     return Column(f"__seen{kind}", f"__seen{kind}", _PART.type)
 
 
-def _first_touched(changed: Node, backward: Backward) -> Node:
-    """For each touched partition its first touched position, and whether a NULL is among the touched."""
-    position = ref(backward.place.value.name)
-    least = (exp.Max if backward.place.descending else exp.Min)(this=position)
+def _first_affected(changed: Node, lookback: Lookback) -> Node:
+    """For each affected partition, its first affected position, and whether an affected position is NULL."""
+    position = ref(lookback.place.value.name)
+    least = (exp.Max if lookback.place.descending else exp.Min)(this=position)
     is_null = exp.Is(this=position.copy(), expression=exp.null())
     nulls = exp.Max(
         this=exp.Case(ifs=[exp.If(this=is_null, true=exp.Literal.number(1))], default=exp.Literal.number(0))
     )
-    keys = tuple(Computed(Column(f"{name}_p", ""), ref(name)) for name in backward.by)
+    keys = tuple(Computed(Column(f"{name}_p", ""), ref(name)) for name in lookback.by)
     start = Aggregate(changed, keys, (Computed(_POSITION, least), Computed(_NULLS, nulls)))
-    if backward.distance is None:
+    if lookback.distance is None:
         return start
-    back = exp.Add if backward.place.descending else exp.Sub
-    reach = back(this=ref(_POSITION.name), expression=backward.distance.copy())
+    back = exp.Add if lookback.place.descending else exp.Sub
+    reach = back(this=ref(_POSITION.name), expression=lookback.distance.copy())
     return Project(start, (*(Computed(c, ref(c.name)) for c in start.columns), Computed(_FROM, reach)))
 
 
 class _Before:
-    """What comes before the first touched positions ``start``, and after them."""
+    """The rows before and after the first affected positions ``start``, and aggregates over them."""
 
-    def __init__(self, node: Window, backward: Backward, start: Node, derivation: Derivation) -> None:
-        self.node, self.backward, self.start, self.derivation = node, backward, start, derivation
+    def __init__(self, node: Window, lookback: Lookback, start: Node, derivation: Derivation) -> None:
+        self.node, self.lookback, self.start, self.derivation = node, lookback, start, derivation
         self._after: Node | None = None
 
     def later(self, plan: Node) -> Node:
-        """The rows of touched partitions from the first touched position on."""
+        """The rows of affected partitions from the first affected position on."""
         return self._rows(plan, self._at_or_after())
 
     def earlier(self, plan: Node) -> Node:
-        """The rows of touched partitions before the first touched position."""
+        """The rows of affected partitions before the first affected position."""
         return self._rows(plan, self._strictly_before())
 
     def totals(self) -> Node:
-        """What the rows before amount to: from whole partitions, if a helper stores what these amount to."""
-        running, by = self.backward.running, self.backward.by
+        """The aggregates over the rows before the position, from those of whole partitions if a helper stores these."""
+        running, by = self.lookback.running, self.lookback.by
 
         def added_up(rows: Node) -> Node:
             return self._grouped(rows, "_c", [Computed(Column(f"{r.name}_c", ""), r.before) for r in running])
@@ -175,7 +177,7 @@ class _Before:
         stored = self.derivation.partitions.get(stored_name(TOTALS, self.node))
         if stored is None:
             return added_up(self.earlier(self._now()))
-        whole = self._near(replace(stored, version=OLD), [f"{name}_t" for name in by])
+        whole = self._of_affected(replace(stored, version=OLD), [f"{name}_t" for name in by])
         names = [Computed(Column(f"{name}_c", ""), ref(f"{name}_t")) for name in by]
         if all(r.subtracts for r in running):
             return Project(
@@ -190,26 +192,26 @@ class _Before:
         return UnionAll(as_it_is, again, as_it_is.columns)
 
     def firsts(self) -> Node:
-        """The first row of each partition, if it comes before."""
+        """The first row of each partition, if it is before the position."""
         stored = self.derivation.partitions.get(stored_name(FIRSTS, self.node))
         if stored is not None:
             return self.earlier(replace(stored, version=OLD))
-        return self.backward.first_of(self.node.input).of(self.earlier(self._now()))
+        return self.lookback.first_of(self.node.input).of(self.earlier(self._now()))
 
     def lasts(self) -> Node:
-        """The last rows before: those of the partition, if a helper stores these and no row was later."""
-        last = self.backward.last_of(self.node.input)
+        """The last rows before the position: those of the partition if a helper stores them and no old row is later."""
+        last = self.lookback.last_of(self.node.input)
         stored = self.derivation.partitions.get(stored_name(LASTS, self.node))
         if stored is None:
             return last.of(self.earlier(self._now()))
-        whole = self._near(replace(stored, version=OLD), self.backward.by)
+        whole = self._of_affected(replace(stored, version=OLD), self.lookback.by)
         as_they_are = exactly(Join(ANTI, whole, self._late(), self._same("")), self.node.input.columns)
         again = exactly(last.of(self._of_late(self.earlier(self._now()))), self.node.input.columns)
         return UnionAll(as_they_are, again, self.node.input.columns)
 
     def near(self) -> Node:
-        """The rows before that are in reach of the position."""
-        place = self.backward.place
+        """The rows before the position that are within its RANGE frame."""
+        place = self.lookback.place
         test = exp.LTE if place.descending else exp.GTE
         reach = test(this=ref(place.value.name), expression=ref(_FROM.name))
         return self._rows(self._now(), exp.And(this=exp.Paren(this=self._strictly_before()), expression=reach))
@@ -218,63 +220,63 @@ class _Before:
         return self.derivation.new(self.node.input)
 
     def _late(self) -> Node:
-        """What the rows from the position on amounted to before the change, of the partitions that had some."""
+        """The aggregates over the old rows from the position on, for partitions that had such rows."""
         if self._after is None:
             rows = self.later(self.derivation.old(self.node.input))
-            values = [s for r in self.backward.running if r.subtracts for s in r.stored]
+            values = [s for r in self.lookback.running if r.subtracts for s in r.stored]
             sums = [Computed(Column(f"{s.column.name}_l", ""), s.value.copy()) for s in values]
             late = self._grouped(rows, "_l", [*sums, Computed(_MANY, exp.Count(this=exp.Star()))])
-            self._after = self.derivation.step("late", late, "what was at that position and after it")
+            self._after = self.derivation.step("late", late, "old aggregates over the rows from that position on")
         return self._after
 
     def _grouped(self, rows: Node, suffix: str, values: Sequence[Computed]) -> Node:
-        """Some values of each partition. Of no rows there is none, even if nothing tells partitions apart."""
-        if not self.backward.by:
+        """Aggregates of each partition; no row if there are no rows, even without PARTITION BY."""
+        if not self.lookback.by:
             own = tuple(Computed(column, ref(column.name)) for column in rows.columns)
             rows = Project(rows, (*own, Computed(_ONE, exp.Literal.number(1))))
-        names = self.backward.by or (_ONE.name,)
+        names = self.lookback.by or (_ONE.name,)
         found = Aggregate(rows, tuple(Computed(Column(f"{n}{suffix}", ""), ref(n)) for n in names), tuple(values))
-        return found if self.backward.by else exactly(found, found.columns[1:])
+        return found if self.lookback.by else exactly(found, found.columns[1:])
 
     def _of_late(self, rows: Node) -> Node:
-        return self.derivation.there(self._late(), [f"{n}_l" for n in self.backward.by], self.backward.by).restrict(
+        return self.derivation.keys_in(self._late(), [f"{n}_l" for n in self.lookback.by], self.lookback.by).restrict(
             rows
         )
 
     def _same(self, suffix: str) -> Expr:
-        same = [exp.NullSafeEQ(this=ref(f"{n}{suffix}"), expression=ref(f"{n}_l")) for n in self.backward.by]
+        same = [exp.NullSafeEQ(this=ref(f"{n}{suffix}"), expression=ref(f"{n}_l")) for n in self.lookback.by]
         return conjunction(same) or exp.true()
 
-    def _near(self, plan: Node, by: Sequence[str]) -> Node:
-        """The rows of touched partitions; ``by`` are the columns that say of which a row is."""
+    def _of_affected(self, plan: Node, by: Sequence[str]) -> Node:
+        """The rows of affected partitions; ``by`` are the columns that identify the partition."""
         return (
-            self.derivation.there(self.start, [f"{n}_p" for n in self.backward.by], by).restrict(plan) if by else plan
+            self.derivation.keys_in(self.start, [f"{n}_p" for n in self.lookback.by], by).restrict(plan) if by else plan
         )
 
     def _rows(self, plan: Node, where: Expr) -> Node:
-        by = self.backward.by
+        by = self.lookback.by
         same = [exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_p")) for name in by]
-        return exactly(Join(INNER, self._near(plan, by), self.start, conjunction([*same, where])), plan.columns)
+        return exactly(Join(INNER, self._of_affected(plan, by), self.start, conjunction([*same, where])), plan.columns)
 
     def _parts(self) -> tuple[Expr, Expr, Expr, Expr, bool]:
-        place = self.backward.place
+        place = self.lookback.place
         value, position = ref(place.value.name), ref(_POSITION.name)
         descending = place.descending
         after = (exp.LTE if descending else exp.GTE)(this=value, expression=position)
         before = (exp.GT if descending else exp.LT)(this=value.copy(), expression=position.copy())
         null = exp.Is(this=value.copy(), expression=exp.null())
-        touched_null = exp.EQ(this=ref(_NULLS.name), expression=exp.Literal.number(1))
-        return after, before, null, touched_null, place.nulls_first
+        affected_null = exp.EQ(this=ref(_NULLS.name), expression=exp.Literal.number(1))
+        return after, before, null, affected_null, place.nulls_first
 
     def _at_or_after(self) -> Expr:
-        after, _, null, touched_null, nulls_first = self._parts()
-        return exp.Or(this=after, expression=touched_null if nulls_first else null)
+        after, _, null, affected_null, nulls_first = self._parts()
+        return exp.Or(this=after, expression=affected_null if nulls_first else null)
 
     def _strictly_before(self) -> Expr:
-        _, before, null, touched_null, nulls_first = self._parts()
+        _, before, null, affected_null, nulls_first = self._parts()
         if nulls_first:
             return exp.And(
-                this=exp.Not(this=touched_null), expression=exp.Paren(this=exp.Or(this=before, expression=null))
+                this=exp.Not(this=affected_null), expression=exp.Paren(this=exp.Or(this=before, expression=null))
             )
         only_nulls = exp.Is(this=ref(_POSITION.name), expression=exp.null())
         known = exp.Not(this=null)

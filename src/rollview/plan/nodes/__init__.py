@@ -1,6 +1,6 @@
-"""The operators of a plan. Immutable; each knows its columns and checks itself when it is made.
+"""The operators of a plan. Immutable; each knows its columns and validates itself on construction.
 
-A column's name is unique in its plan, so a join needs no qualifiers, and a part of a plan means the same anywhere.
+Column names are unique in a plan, so joins need no qualifiers, and a subplan means the same wherever it is used.
 
 | file | what it does |
 |---|---|

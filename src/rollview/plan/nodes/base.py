@@ -17,7 +17,7 @@ UNKNOWN = exp.DataType(this=exp.DataType.Type.UNKNOWN)
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a plan: its unique name, what the user calls it, and its type as far as it is known."""
+    """A column of a plan: its unique name, the label that the user sees, and its type (UNKNOWN if not known)."""
 
     name: str
     label: str
@@ -43,11 +43,11 @@ class Ordering:
     @property
     def clause(self) -> exp.Ordered:
         """The term in SQL."""
-        descending = True if self.descending else None  # ASC goes without saying
+        descending = True if self.descending else None  # ASC is not printed
         return exp.Ordered(this=self.value.copy(), desc=descending, nulls_first=self.nulls_first)
 
     def over(self, change: Callable[[Expr], Expr]) -> Ordering:
-        """The same order by another value."""
+        """The same direction, by a changed value."""
         return replace(self, value=change(self.value))
 
     def turned(self) -> Ordering:
@@ -83,8 +83,8 @@ class Node:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Operators with equal fields are equal. Their inputs are compared by the hashes that they keep: a plan is a
-        graph, and comparing it path by path would take as long as its expansion."""
+        """Operators with equal fields are equal. Inputs are compared by their cached hashes: a plan is a graph, and
+        comparing it path by path would take as long as its expansion into a tree."""
         if self is other:
             return True
         if not isinstance(other, Node) or type(self) is not type(other) or self._hash != other._hash:
@@ -98,12 +98,12 @@ class Node:
 
     @cached_property
     def expressions(self) -> tuple[Expr, ...]:
-        """What the operator evaluates over its inputs' columns."""
+        """The expressions that the operator evaluates over its inputs' columns."""
         return ()
 
     @property
     def details(self) -> str:
-        """What to print after the operator's title."""
+        """The text printed after the operator's title."""
         return ""
 
     @cached_property
@@ -112,19 +112,19 @@ class Node:
 
     @cached_property
     def stray(self) -> frozenset[str]:
-        """Columns that the operator's own expressions use, and that no input has."""
+        """Columns that the operator's own expressions use although no input has them."""
         used = frozenset().union(*(names_in(expression) for expression in self.expressions))
         return used.difference(*(node.names for node in self.inputs))
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Columns that the plan uses but does not make: those of an outer query."""
+        """Columns that the plan uses but does not produce: references to an outer query."""
         below = frozenset[str]().union(*(node.free for node in self.inputs))
         return self.stray | below.difference(*(node.names for node in self.inputs))
 
     @cached_property
     def fault(self) -> str | None:
-        """What is wrong with the plan: an operator that uses a column which no input has. None if nothing is."""
+        """The error in the plan: an operator that uses a column which no input has. None if there is no error."""
         below = next((child.fault for child in self.inputs if child.fault is not None), None)
         if below is not None or not self.stray:
             return below
@@ -132,11 +132,11 @@ class Node:
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """The tables and views that are read."""
+        """The tables and views that the plan reads."""
         return frozenset[str]().union(*(node.tables for node in self.inputs))
 
     def walk(self) -> Iterator[Node]:
-        """This operator and all below it, from the leaves up; each once, though several operators may read it."""
+        """This operator and all below it, inputs first; each once, even if several operators read it."""
         seen: set[int] = set()
         waiting: list[tuple[Node, bool]] = [(self, False)]
         while waiting:

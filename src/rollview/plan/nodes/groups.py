@@ -1,4 +1,4 @@
-"""Operators of which a row stands for a group of rows: aggregate, distinct."""
+"""Operators whose result has one row per group of input rows: aggregate, distinct."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rollview.plan.nodes.base import Column, Computed, Node, show_all
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(Node):
-    """One row per group. ``sets`` lists, for GROUPING SETS, which of the keys each set groups by.
+    """One row per group. For GROUPING SETS, ``sets`` lists which of the keys each set groups by.
 
-    Without keys there is one group, also of no rows.
+    Without keys there is one group, even if the input is empty.
     """
 
     title: ClassVar[str] = "aggregate"
@@ -40,7 +40,7 @@ class Aggregate(Node):
 
 @dataclass(frozen=True, eq=False)
 class Distinct(Node):
-    """Each different row once."""
+    """Each distinct row once."""
 
     title: ClassVar[str] = "distinct"
     input: Node

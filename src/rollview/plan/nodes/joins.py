@@ -1,4 +1,4 @@
-"""Joins of two inputs, inner joins of several, and restrictions to keys."""
+"""Joins of two inputs, n-way inner joins, and restrictions to keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rollview.plan.nodes.base import Column, Node
 
 class JoinKind(str, Enum):
     """What a join returns. ``MARK`` adds a column that says whether a row has a match; ``SINGLE`` adds the right
-    columns, for a right side that may match a left row once at most, like a scalar subquery."""
+    columns, for a right side in which a left row has at most one match, like a scalar subquery."""
 
     INNER = "inner"
     LEFT = "left"
@@ -34,17 +34,17 @@ class JoinKind(str, Enum):
 
     @property
     def is_inner(self) -> bool:
-        """Only pairs are returned: INNER, CROSS."""
+        """Only matching pairs are returned: INNER, CROSS."""
         return self in (JoinKind.INNER, JoinKind.CROSS)
 
     @property
     def pads_left(self) -> bool:
-        """A right row without a match is returned beside NULLs: RIGHT, FULL."""
+        """A right row without a match is returned, padded with NULLs: RIGHT, FULL."""
         return self in (JoinKind.RIGHT, JoinKind.FULL)
 
     @property
     def pads_right(self) -> bool:
-        """A left row without a match is returned beside NULLs: LEFT, FULL."""
+        """A left row without a match is returned, padded with NULLs: LEFT, FULL."""
         return self in (JoinKind.LEFT, JoinKind.FULL)
 
     @property
@@ -53,7 +53,7 @@ class JoinKind(str, Enum):
 
     @property
     def keeps_left_only(self) -> bool:
-        """The rows are left rows, with no other column: SEMI, ANTI."""
+        """The result has the columns of the left side only: SEMI, ANTI."""
         return self in (JoinKind.SEMI, JoinKind.ANTI)
 
     @property
@@ -63,12 +63,12 @@ class JoinKind(str, Enum):
 
     @property
     def hides_right(self) -> bool:
-        """The right side decides, and none of its columns is returned: SEMI, ANTI, MARK."""
+        """The right side is only tested for a match; none of its columns is returned: SEMI, ANTI, MARK."""
         return self.keeps_left_only or self is JoinKind.MARK
 
     @property
     def is_lookup(self) -> bool:
-        """A left row is returned once at most, whatever it matches: SEMI, ANTI, MARK, SINGLE."""
+        """A left row is returned at most once, however many matches it has: SEMI, ANTI, MARK, SINGLE."""
         return self.hides_right or self is JoinKind.SINGLE
 
 
@@ -77,11 +77,11 @@ INNER, LEFT, RIGHT, FULL, SEMI, ANTI, CROSS, MARK, SINGLE = JoinKind
 
 @dataclass(frozen=True, eq=False)
 class Join(Node):
-    """Pairs of rows for which the condition is true, and what the kind adds for rows without a pair.
+    """Pairs of rows for which the condition is true, and what the kind adds for rows without a match.
 
-    Of a mark join, ``compared`` is the part that may be unknown: the mark is true if it is true for some row that meets
-    the condition, else NULL if it is NULL for one of them, else false. ``small`` names the side that an engine may
-    broadcast.
+    ``compared``, of a mark join, is the comparison of an IN, which may be NULL: the mark is true if the comparison is
+    true for some right row that satisfies the condition, else NULL if it is NULL for one of them, else false. ``small``
+    names the side that an engine may broadcast.
     """
 
     title: ClassVar[str] = "join"
@@ -108,7 +108,7 @@ class Join(Node):
 
     @cached_property
     def conditions(self) -> tuple[Expr, ...]:
-        """What must all be true of a pair; under the name that a join of many inputs has for it."""
+        """The conjuncts of the condition; named like the field of ``MultiJoin``."""
         return tuple(conjuncts(self.condition))
 
     @property
@@ -127,7 +127,7 @@ class Join(Node):
 
 @dataclass(frozen=True, eq=False)
 class MultiJoin(Node):
-    """The inner join of several inputs: all combinations of their rows for which every condition is true."""
+    """The n-way inner join: all combinations of the inputs' rows for which every condition is true."""
 
     title: ClassVar[str] = "multi join"
     kind: ClassVar[JoinKind] = JoinKind.INNER
@@ -155,23 +155,23 @@ class MultiJoin(Node):
 
     @cached_property
     def graph(self) -> tuple[tuple[frozenset[int], Expr], ...]:
-        """The join graph: each condition with the inputs that it ties together."""
+        """The join graph: each condition with the inputs whose columns it uses."""
         return tuple(
             (frozenset(i for i, part in enumerate(self.parts) if part.names & names_in(condition)), condition)
             for condition in self.conditions
         )
 
 
-#: A value of a restricted plan, and the column of the keys that it must equal, NULL equal to NULL.
+#: An expression over the restricted plan, and the key column that it must equal (NULL-safe).
 Pair = tuple[Expr, str]
 
 
 @dataclass(frozen=True, eq=False)
 class Restrict(Node):
-    """The rows of which each of some ``values`` equals the column of the same place among ``on``, in one row of the
-    keys, NULL equal to NULL: a semi join with touched keys, which are distinct.
+    """A semi join with distinct, affected keys: the input rows whose ``values`` equal the columns ``on`` of some row
+    of the keys, compared NULL-safe.
 
-    One that is ``optional`` only saves reading: what is above leaves out the other rows in any case. ``small`` says
+    An ``optional`` restriction only reduces what is read: operators above drop the other rows anyway. ``small`` says
     that an engine may broadcast the keys.
     """
 
@@ -199,7 +199,7 @@ class Restrict(Node):
 
     @cached_property
     def conditions(self) -> tuple[Expr, ...]:
-        """What must all be true of a row and its keys."""
+        """The equalities between a row and its key, as conjuncts."""
         return tuple(exp.NullSafeEQ(this=value.copy(), expression=ref(name)) for value, name in self.pairs)
 
     @cached_property
@@ -208,7 +208,7 @@ class Restrict(Node):
 
     @property
     def join(self) -> Join:
-        """The same as a semi join."""
+        """The restriction as a semi join."""
         return Join(SEMI, self.input, self.keys, conjunction(self.conditions), small="right" if self.small else None)
 
     @property
@@ -220,11 +220,11 @@ class Restrict(Node):
 
 
 def restricted(plan: Node, pairs: Sequence[Pair], keys: Node, *, optional: bool = False) -> Node:
-    """The rows of a plan whose values are among the keys; all of them if there is nothing to compare."""
+    """The rows of a plan whose values are among the keys; all rows if there are no pairs to compare."""
     if not pairs:
         return plan
     return Restrict(plan, keys, tuple(value for value, _ in pairs), tuple(name for _, name in pairs), optional)
 
 
-#: Operators that match rows of their inputs by ``conditions``, as their ``kind`` says.
+#: Operators that match rows of their inputs by ``conditions``, according to their ``kind``.
 JOINS = Join | MultiJoin | Restrict

@@ -12,7 +12,7 @@ from rollview.plan.nodes.sets import Combined
 
 @dataclass(frozen=True, eq=False)
 class RecursiveRef(Node):
-    """Inside the step of a recursion: the rows of the step before."""
+    """Inside the recursive step: the rows of the previous iteration."""
 
     title: ClassVar[str] = "recursive reference"
     name: str
@@ -29,7 +29,7 @@ class RecursiveRef(Node):
 
 @dataclass(frozen=True, eq=False)
 class Recursive(Combined):
-    """The rows of the anchor, and of the step over and over until it gives none."""
+    """WITH RECURSIVE: the rows of the anchor, and those of the recursive step, repeated until it returns none."""
 
     title: ClassVar[str] = "recursive"
     name: str = ""

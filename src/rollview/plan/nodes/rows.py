@@ -1,4 +1,4 @@
-"""Operators that give rows, or change them one by one: scan, values, filter, project, generate."""
+"""Operators that produce rows, or process them one by one: scan, values, filter, project, generate."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rollview.plan.nodes.base import Column, Computed, Node, show_all
 
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
-    """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which of
-    the table's relations is read, where a plan reads more than one of them; ``not_null`` are columns that are known
-    never to be NULL."""
+    """A table. ``key`` is its declared key; ``sources`` are the columns' names in the table; ``version`` says which
+    relation of the table is read (old, new, change), if a plan reads several; ``not_null`` are columns known never to
+    be NULL."""
 
     title: ClassVar[str] = "scan"
     table: str
@@ -41,7 +41,7 @@ class Scan(Node):
 
 @dataclass(frozen=True, eq=False)
 class Values(Node):
-    """Rows written in the query."""
+    """The literal rows of a VALUES clause."""
 
     title: ClassVar[str] = "values"
     output: tuple[Column, ...]
@@ -83,7 +83,7 @@ class Filter(Node):
 
 @dataclass(frozen=True, eq=False)
 class Project(Node):
-    """New columns computed from each row, and no others."""
+    """The columns of ``output``, computed from each row."""
 
     title: ClassVar[str] = "project"
     input: Node
@@ -104,7 +104,7 @@ class Project(Node):
 
 @dataclass(frozen=True, eq=False)
 class Generate(Node):
-    """Each row with the rows that a generator such as explode makes of it; with ``outer`` at least one."""
+    """Each row, joined with the rows that a generator such as explode returns for it; with ``outer`` at least one."""
 
     title: ClassVar[str] = "generate"
     input: Node
@@ -126,7 +126,7 @@ class Generate(Node):
 
 
 def exactly(plan: Node, columns: Sequence[Column]) -> Node:
-    """These columns of the plan, in this order."""
+    """Exactly these columns of the plan, in this order."""
     if tuple(c.name for c in plan.columns) == tuple(c.name for c in columns):
         return plan
     return Project(plan, tuple(Computed(column, ref(column.name)) for column in columns))

@@ -1,4 +1,4 @@
-"""Operators over two inputs of the same columns: UNION ALL, EXCEPT, INTERSECT."""
+"""Set operations over two inputs: UNION ALL, EXCEPT, INTERSECT."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SetKind(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class Combined(Node):
-    """Two inputs whose columns correspond by place, and the names of the result's columns."""
+    """Two inputs whose columns correspond by position, and the result's columns."""
 
     left: Node
     right: Node
@@ -47,7 +47,7 @@ class UnionAll(Combined):
 
 @dataclass(frozen=True, eq=False)
 class SetOperation(Combined):
-    """EXCEPT or INTERSECT, of rows or (``all``) of copies."""
+    """EXCEPT or INTERSECT of distinct rows, or with ``all`` of copies."""
 
     title: ClassVar[str] = "set operation"
     kind: SetKind = SetKind.EXCEPT
@@ -59,7 +59,7 @@ class SetOperation(Combined):
 
 
 def union_of(terms: Sequence[Node], output: tuple[Column, ...]) -> Node:
-    """The rows of some inputs as a tree of unions that is as flat as can be."""
+    """The UNION ALL of some inputs as a balanced tree."""
     if len(terms) == 1:
         return terms[0]
     half = (len(terms) + 1) // 2

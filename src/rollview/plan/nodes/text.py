@@ -1,4 +1,4 @@
-"""Plans as indented text. What several operators read is written out once."""
+"""Plans as indented text. A shared subplan is printed once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def show_plan(plan: Node) -> str:
     return "\n".join(show_plans([plan])[0])
 
 
-#: The versions of a table of which one may stand for the other when a plan is shown.
+#: The versions of a table: subplans that differ only in these are printed once.
 _VERSIONS = {"", "old", "new"}
 
 
 @deep
 def show_plans(plans: Sequence[Node]) -> list[list[str]]:
-    """Plans as the lines of indented texts. What several operators read, in one plan or in several, is written out
-    once, with a number that stands for it afterwards, and for the same over another version of its tables."""
+    """Plans as lines of indented text. A subplan that several operators read, in one plan or in several, is printed
+    once with a number. Later uses print the number, also if they read another version of the same tables."""
     same: dict[Node, Node] = {}
     versions: dict[Node, frozenset[str]] = {}
     for node in distinct(plans):
@@ -62,7 +62,7 @@ def show_plans(plans: Sequence[Node]) -> list[list[str]]:
 
 
 def distinct(plans: Iterable[Node]) -> list[Node]:
-    """The operators of some plans, from the leaves up, each once."""
+    """The operators of some plans, inputs first, each once."""
     return list(dict.fromkeys(node for plan in plans for node in plan.walk()))
 
 

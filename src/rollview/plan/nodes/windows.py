@@ -1,4 +1,4 @@
-"""Operators that see rows in an order: window functions, and LIMIT."""
+"""Operators that depend on an order of rows: window functions, LIMIT."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rollview.plan.nodes.base import Column, Node, Ordering, show_all
 
 @dataclass(frozen=True)
 class Bound:
-    """Where a frame begins or ends: a ``distance`` PRECEDING or FOLLOWING the current row, or UNBOUNDED without one; at
-    the current row without a ``side``."""
+    """Start or end of a frame. With a ``side``: ``distance`` PRECEDING or FOLLOWING, or UNBOUNDED without a distance;
+    without a ``side``: CURRENT ROW."""
 
     distance: Expr | None = None
     side: str | None = None
@@ -33,7 +33,7 @@ CURRENT_ROW, FROM_START, TO_END = Bound(), Bound(side="PRECEDING"), Bound(side="
 
 @dataclass(frozen=True)
 class Frame:
-    """The rows of its partition that a window function sees: ``unit`` is ROWS, RANGE or GROUPS."""
+    """The frame of a window function: ``unit`` is ROWS, RANGE or GROUPS."""
 
     unit: str
     start: Bound
@@ -41,12 +41,12 @@ class Frame:
 
     @property
     def is_whole(self) -> bool:
-        """All rows of the partition."""
+        """Whether the frame is the whole partition."""
         return self.start == FROM_START and self.end == TO_END
 
     @property
     def is_running(self) -> bool:
-        """The rows from the first one of the partition up to the current one."""
+        """Whether the frame is UNBOUNDED PRECEDING to CURRENT ROW."""
         return self.start == FROM_START and self.end == CURRENT_ROW
 
     @property
@@ -57,8 +57,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class WindowFunction:
-    """A column, and the function that gives its value: the ``call``, as it stands before OVER. ``cast_to`` is the type
-    that its result is converted to; ``meant`` is what the user wrote, if the function stands for something else."""
+    """A column and its window function: ``call`` is what stands before OVER, ``cast_to`` the type that the result is
+    cast to. ``meant`` is the user's text if the function replaces another construct (LIMIT inside LATERAL)."""
 
     column: Column
     call: Expr
@@ -70,7 +70,7 @@ class WindowFunction:
 
     @cached_property
     def value(self) -> Expr:
-        """The function in SQL."""
+        """The function with its OVER clause."""
         window = exp.Window(
             this=self.call.copy(),
             partition_by=[value.copy() for value in self.partition_by] or None,
@@ -81,18 +81,18 @@ class WindowFunction:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """What is evaluated over the input's columns."""
+        """The expressions over the input's columns."""
         return (self.call, *self.partition_by, *(term.value for term in self.order))
 
     def over(self, change: Callable[[Expr], Expr]) -> WindowFunction:
-        """The same function of other values."""
+        """The same function over changed expressions."""
         by, order = tuple(map(change, self.partition_by)), tuple(term.over(change) for term in self.order)
         return replace(self, call=change(self.call), partition_by=by, order=order)
 
 
 @dataclass(frozen=True, eq=False)
 class Window(Node):
-    """The input's columns and one more for each window function."""
+    """The input's columns, and one column for each window function."""
 
     title: ClassVar[str] = "window"
     input: Node
@@ -113,7 +113,7 @@ class Window(Node):
 
 @dataclass(frozen=True, eq=False)
 class Limit(Node):
-    """The first rows in an order, after some that are skipped."""
+    """ORDER BY … LIMIT … OFFSET: ``count`` rows in an order, after ``offset`` skipped ones."""
 
     title: ClassVar[str] = "limit"
     input: Node
@@ -131,7 +131,7 @@ class Limit(Node):
 
     @property
     def clause(self) -> str:
-        """What the user has written."""
+        """The clause as the user wrote it."""
         return f"LIMIT {self.count}" if self.count is not None else f"OFFSET {self.offset}"
 
     @property

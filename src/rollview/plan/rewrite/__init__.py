@@ -1,6 +1,6 @@
-"""Plans in a normal form, by a tuple of named rules. No rule changes what a plan returns.
+"""The normal form of plans, by a tuple of named rules. No rule changes what a plan returns.
 
-Each is its own file, with the plan before, the plan after, and the case where it must not fire.
+Each rule is a file of its own, with the plan before, the plan after, and the case where it must not fire.
 
 | file | what it does |
 |---|---|
@@ -12,7 +12,7 @@ Each is its own file, with the plan before, the plan after, and the case where i
 | ``merge_filters.py`` | two filters → one |
 | ``merge_projects.py`` | two projections → one |
 | ``outer_to_inner.py`` | outer joins whose padded rows are filtered out |
-| ``prune_columns.py`` | columns that nobody reads |
+| ``prune_columns.py`` | unused columns |
 | ``push_filters.py`` | filters towards the scans |
 | ``push_join_conditions.py`` | conditions of an inner join on one input → filters |
 | ``right_to_left.py`` | right joins → left joins |
@@ -37,7 +37,7 @@ from rollview.plan.rewrite.push_filters import push_filters
 from rollview.plan.rewrite.push_join_conditions import push_join_conditions
 from rollview.plan.rewrite.right_to_left import right_to_left
 
-#: A rule looks at one operator and gives what takes its place, or None if it does not fire.
+#: A rule returns the replacement of one operator, or None if it does not fire.
 Rule = Callable[[Node], Node | None]
 
 RULES: tuple[Rule, ...] = (
@@ -55,15 +55,15 @@ RULES: tuple[Rule, ...] = (
 
 _MOST_ROUNDS = 12
 
-#: A rule that splits what several operators read, one copy for each, may not make a plan larger than so many times.
+#: The result of a rule is discarded if the plan grows beyond this factor: copying shared subplans can explode.
 _MOST_GROWTH = 8
 
 
 def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
-    """The plan after the rules have been applied until none fires, or for some rounds; without columns that nobody
-    needs, and its inner joins flattened at last."""
+    """The plan in normal form: the rules applied until none fires or a number of rounds is reached, then unused columns
+    pruned, and inner joins flattened last."""
     most = _MOST_GROWTH * size(plan)
-    for _ in range(_MOST_ROUNDS):  # every rule keeps the meaning, so a plan is right after any number of rounds
+    for _ in range(_MOST_ROUNDS):  # the plan is right after any number of rounds: no rule changes its meaning
         changed = plan
         for rule in rules:
             found = apply_rule(changed, rule)
@@ -76,7 +76,7 @@ def normalise(plan: Node, rules: tuple[Rule, ...] = RULES) -> Node:
 
 
 def apply_rule(plan: Node, rule: Rule) -> Node:
-    """The rule at every operator, from the leaves up. Equal operators become one."""
+    """Applies the rule to every operator, inputs first. Equal operators become one."""
     done: dict[Node, Node] = {}
     known: dict[Node, Node] = {}
     for node in plan.walk():

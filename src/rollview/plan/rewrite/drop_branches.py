@@ -1,9 +1,9 @@
-"""A branch of a UNION ALL that a condition leaves no rows of is dropped.
+"""Drop a branch of a UNION ALL if its condition is always false.
 
-Before: ``union all (filter 's' = 's' over a, filter 'c' = 's' over b)``, as a condition on a constant column becomes.
+Before: ``union all (filter 's' = 's' over a, filter 'c' = 's' over b)``, the result of pushing down ``tag = 's'``.
 After: ``project over a``.
-Only literals are compared, and strings only if they differ in every collation; and not if the branch that goes gives a
-column of the other one its type.
+Only literals are compared, and strings only if they differ in every collation. Not if the dropped branch determines
+the type of a column.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ def drop_branches(node: Node) -> Node | None:
         return _folded(node)
     if not isinstance(node, UnionAll) or converted(node):
         return None
-    there = [side for side in node.inputs if not _is_empty(side)]
-    if len(there) != 1:
+    kept = [side for side in node.inputs if not _is_empty(side)]
+    if len(kept) != 1:
         return None
-    pairs = zip(node.output, there[0].columns, strict=True)
-    return Project(there[0], tuple(Computed(out, ref(column.name)) for out, column in pairs))
+    pairs = zip(node.output, kept[0].columns, strict=True)
+    return Project(kept[0], tuple(Computed(out, ref(column.name)) for out, column in pairs))
 
 
 def _folded(node: Filter) -> Node | None:
     parts = conjuncts(node.condition)
-    told = [_told(part) for part in parts]
-    if all(each is None for each in told):
+    truths = [_truth(part) for part in parts]
+    if all(each is None for each in truths):
         return None
-    if False in told:
+    if False in truths:
         return None if parts == [exp.false()] else Filter(node.input, exp.false())
-    left = conjunction(part for part, each in zip(parts, told, strict=True) if each is None)
+    left = conjunction(part for part, each in zip(parts, truths, strict=True) if each is None)
     return node.input if left is None else Filter(node.input, left)
 
 
-def _told(part: Expr) -> bool | None:
-    """Whether a condition is always true, or never; None if that depends on more than literals."""
+def _truth(part: Expr) -> bool | None:
+    """The truth value of a condition over literals; None if it is not constant."""
     if isinstance(part, exp.Boolean):
         return bool(part.this)
     if not isinstance(part, exp.EQ) or not all(isinstance(side, exp.Literal) for side in (part.left, part.right)):

@@ -1,9 +1,9 @@
-"""A projection that only leaves columns out is not needed where an operator above picks its columns anyway.
+"""Drop a projection that only removes columns, below an operator that selects its columns anyway.
 
 Before: ``aggregate by a over join inner (project a, b over scan x [a, b, c], y)``.
 After: ``aggregate by a over join inner (scan x [a, b, c], y)``; pruning narrows the scan.
-Not below DISTINCT, a set operation or a union, for which every column counts; and not where both sides of a join would
-come to have a column of the same name.
+Not below DISTINCT, a set operation or a union, which use every column; and not if both sides of a join would then have
+a column of the same name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""GROUPING SETS are a union of aggregations, one for each set.
+"""Replace GROUPING SETS by a UNION ALL of aggregations, one for each set.
 
 Before: ``aggregate by a, b sets ((a, b), (a)) [count(*)]``.
 After: ``union all (aggregate by a, b [count(*)], project a, NULL AS b, count over aggregate by a [count(*)])``.
-Not if an aggregate asks which set a row is of (``grouping``, ``grouping_id``) with anything but plain keys.
+Not if the argument of ``grouping`` or ``grouping_id`` is anything but a plain key.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _branch(node: Aggregate, members: tuple[int, ...], number: int) -> Node | No
         value: Expr = ref(item.column.name) if item.column.name in grouped else _null(item.column.type)
         output.append(Computed(_own(item.column, number), value))
     for item in node.aggregates:
-        told: Expr | None = ref(item.column.name)
+        result: Expr | None = ref(item.column.name)
         if _is_grouping(item.value):
-            told = _grouping(node, item.value, grouped)
-        if told is None:
+            result = _grouping(node, item.value, grouped)
+        if result is None:
             return None
-        output.append(Computed(_own(item.column, number), told))
+        output.append(Computed(_own(item.column, number), result))
     return Project(Aggregate(node.input, keys, aggregates), tuple(output))
 
 
@@ -61,12 +61,12 @@ def _is_grouping(value: Expr) -> bool:
 
 
 def _grouping(node: Aggregate, value: Expr, grouped: set[str]) -> Expr | None:
-    """What grouping says in this set: a bit for each key, 1 if the set does not group by it."""
-    asked = list(value.args.get("expressions") or ([value.this] if value.args.get("this") is not None else []))
+    """The value of ``grouping`` in this set: one bit per key, 1 if the set does not group by it."""
+    arguments = list(value.args.get("expressions") or ([value.this] if value.args.get("this") is not None else []))
     if isinstance(value, exp.Anonymous):
-        asked = list(value.expressions)
-    names = [part.name for part in asked if isinstance(part, exp.Column)]
-    if len(names) != len(asked):
+        arguments = list(value.expressions)
+    names = [part.name for part in arguments if isinstance(part, exp.Column)]
+    if len(names) != len(arguments):
         return None
     if not names:
         names = [item.column.name for item in node.keys]
@@ -79,5 +79,5 @@ def _grouping(node: Aggregate, value: Expr, grouped: set[str]) -> Expr | None:
 
 
 def _null(kind: exp.DataType) -> Expr:
-    """NULL of a type; where that is not known, the sets that have the column tell it."""
+    """NULL of a type. If the type is not known, the branches that have the column determine it."""
     return exp.null() if kind.this == exp.DataType.Type.UNKNOWN else exp.Cast(this=exp.null(), to=kind.copy())

@@ -1,7 +1,7 @@
-"""Inner joins of inner joins are one join of many inputs.
+"""Merge nested inner joins into one n-way join.
 
 Before: ``join inner (join inner (a, b) on p, c) on q``. After: ``multi join (a, b, c) on p, q``.
-Not for two inputs, which stay a join; and not across an outer, semi or anti join, whose place in the order matters.
+Not for two inputs; and not across an outer, semi or anti join, which cannot be reordered.
 """
 
 from __future__ import annotations

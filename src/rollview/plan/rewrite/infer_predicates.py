@@ -1,8 +1,8 @@
-"""A condition on one side of an equality holds on the other side, too.
+"""Copy a condition on one side of an equality to the other side.
 
 Before: ``join inner (filter a = 5 over x, y) on a = b``.
 After: ``join inner (filter a = 5 over x, filter b = 5 over y) on a = b``.
-Not onto the side that an outer or anti join keeps: there rows without a match must stay.
+Not to the preserved side of an outer or anti join: its rows without a match must stay.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def infer_predicates(node: Node) -> Node | None:
     if not isinstance(node, Join) or node.kind not in (INNER, LEFT, SEMI, ANTI):
         return None
     pairs = _equal_columns(node)
-    right = _told(node.left, node.right, pairs)
-    left = _told(node.right, node.left, {b: a for a, b in pairs.items()}) if node.kind in (INNER, SEMI) else []
+    right = _inferred(node.left, node.right, pairs)
+    left = _inferred(node.right, node.left, {b: a for a, b in pairs.items()}) if node.kind in (INNER, SEMI) else []
     if not left and not right:
         return None
     return node.with_inputs([_with(node.left, left), _with(node.right, right)])
 
 
 def _equal_columns(node: Join) -> dict[str, str]:
-    """Left columns that equal a right column of the same type."""
+    """Left columns with a right column of the same type that they equal."""
     types = {column.name: column.type for side in node.inputs for column in side.columns}
     found: dict[str, str] = {}
     for part in conjuncts(node.condition):
@@ -55,8 +55,8 @@ def _equal_columns(node: Join) -> dict[str, str]:
     return found
 
 
-def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
-    """What the filter at the top of one side says of the other side, unless that is known to hold already."""
+def _inferred(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
+    """The conditions that the top filter of one side implies for the other, except those already applied there."""
     if not isinstance(giver, Filter):
         return []
     found: list[Expr] = []
@@ -71,7 +71,7 @@ def _told(giver: Node, taker: Node, pairs: dict[str, str]) -> list[Expr]:
 
 @lru_cache(maxsize=4096)
 def _holds(node: Node, part: Expr) -> bool:
-    """Whether a condition was put onto these rows already, and has moved down since."""
+    """Whether a condition was already applied to these rows, and has been pushed down since."""
     if not names_in(part) <= node.names:
         return False
     if isinstance(node, Filter):

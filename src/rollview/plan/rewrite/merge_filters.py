@@ -1,7 +1,7 @@
-"""Two filters are one.
+"""Merge two filters into one.
 
 Before: ``filter p over filter q over x``. After: ``filter q AND p over x``.
-Also drops a filter that is always true. Not if the condition is false: no rows are not the input's rows.
+Also drops a filter that is always true; never one that is always false.
 """
 
 from __future__ import annotations

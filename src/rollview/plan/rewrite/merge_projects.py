@@ -1,7 +1,7 @@
-"""Two projections are one.
+"""Merge two projections into one.
 
 Before: ``project b + 1 AS c over project a * 2 AS b over x``. After: ``project a * 2 + 1 AS c over x``.
-Not if an expression would be computed more often than before; a column or a literal may be.
+Not if an expression other than a column or a literal would be computed more often than before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An outer join whose padded rows a condition above drops is an inner join.
+"""Turn an outer join into an inner join if a condition above drops its padded rows.
 
 Before: ``filter b > 1 over join left (x [a], y [b, c]) on a = c``.
 After: ``filter b > 1 over join inner (x [a], y [b, c]) on a = c``.
-Not if the condition can be true of a NULL: ``b IS NULL``, ``coalesce(b, 2) > 1``, ``b <=> a``.
+Not if the condition can be true for NULL: ``b IS NULL``, ``coalesce(b, 2) > 1``, ``b <=> a``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def outer_to_inner(node: Node) -> Node | None:
 
 
 def _not_null(part: Expr) -> frozenset[str]:
-    """The columns that cannot be NULL where the condition is true."""
+    """The columns that cannot be NULL if the condition is true."""
     if isinstance(part, exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE):
         return frozenset(name for side in (part.left, part.right) if _strict(side) for name in names_in(side))
     if isinstance(part, exp.In) and part.args.get("query") is None and _strict(part.this):

@@ -1,8 +1,8 @@
-"""Columns that nobody needs are not carried.
+"""Drop columns that no operator above uses.
 
 Before: ``project a over join inner (scan x [a, b, c], scan y [e, d]) on b = e``.
 After: ``project a over join inner (scan x [a, b], scan y [e]) on b = e``.
-Not below DISTINCT and set operations, which compare whole rows; and a scan keeps its key, which tells its rows apart.
+Not below DISTINCT and set operations, which compare whole rows; and a scan keeps its key, which identifies its rows.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Names = frozenset[str]
 
 
 def prune_columns(plan: Node) -> Node:
-    """The plan with the same columns, and no more below than they need. What several operators read has the columns
-    that any of them needs."""
+    """The plan with the same result columns, and below only the columns that these need. A shared subplan keeps the
+    columns that any of its readers needs."""
     wanted: dict[Node, set[str]] = {plan: set(plan.names)}
     order = list(plan.walk())
-    for node in reversed(order):  # from the root down: all readers of an operator before it
+    for node in reversed(order):  # from the root down, so that all readers of an operator come before it
         for child, names in zip(node.inputs, _needed(node, wanted[node]), strict=True):
             wanted.setdefault(child, set()).update(names)
     done: dict[Node, Node] = {}
@@ -52,7 +52,7 @@ def _used(node: Node) -> Names:
 
 
 def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
-    """The columns of its inputs that an operator needs, to have at least the wanted ones."""
+    """The columns of each input that an operator needs to produce at least the wanted ones."""
     if isinstance(node, Project | Aggregate):
         return [_used(_narrowed(node, wanted) or node)]
     if isinstance(node, Window):
@@ -75,7 +75,7 @@ def _needed(node: Node, wanted: Set[str]) -> list[Set[str]]:
 
 
 def _narrowed(node: Node, wanted: Set[str]) -> Node | None:
-    """The operator itself without what it computes for nobody; None if a window has nothing left to compute."""
+    """The operator without the unused columns it computes; None if a window has no function left."""
     if isinstance(node, Project):
         return replace(node, output=tuple(item for item in node.output if item.column.name in wanted))
     if isinstance(node, Aggregate):
@@ -91,8 +91,8 @@ def _pruned(node: Node, wanted: Set[str], inputs: Sequence[Node]) -> Node:
         kept = [
             (c, s) for c, s in zip(node.output, node.sources, strict=True) if c.name in wanted or c.name in node.key
         ]
-        told = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
-        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=told)
+        not_null = tuple(name for name in node.not_null if any(c.name == name for c, _ in kept))
+        return replace(node, output=tuple(c for c, _ in kept), sources=tuple(s for _, s in kept), not_null=not_null)
     if isinstance(node, Project | Aggregate | Window):
         narrow = _narrowed(node, wanted)
         return inputs[0] if narrow is None else narrow.with_inputs(inputs)

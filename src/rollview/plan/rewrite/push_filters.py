@@ -1,9 +1,10 @@
-"""Conditions move down to where their columns come from.
+"""Push conditions down to the inputs that their columns come from.
 
 Before: ``filter a > 1 AND b = c over join cross (x [a, b], y [c])``.
 After: ``join inner (filter a > 1 over x, y) on b = c``.
-Not through the padded side of an outer join, a limit, a group on what it aggregates, or a set operation that may give
-a column another type; and through a window only if the condition is on columns that all its functions partition by.
+Not into the padded side of an outer join, not through a limit, not through an aggregate if the condition is on an
+aggregated value, not through a set operation that casts the column; and through a window only if the condition is on
+columns that all its functions partition by.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def push_filters(node: Node) -> Node | None:
 
 
 def _movable(node: Node) -> frozenset[str]:
-    """The columns on which a condition may pass the operator."""
+    """The columns whose conditions may be pushed through the operator."""
     if isinstance(node, Aggregate) and node.keys and node.sets is None:
         return frozenset(item.column.name for item in node.keys)
     if isinstance(node, Window):

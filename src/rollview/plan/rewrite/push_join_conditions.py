@@ -1,9 +1,9 @@
-"""A condition of an inner join that is on one input alone is a filter of that input.
+"""Turn a condition of an inner join that uses one input only into a filter on that input.
 
 Before: ``join inner (x [a, b], y [c]) on a = c AND b > 1``.
 After: ``join inner (filter b > 1 over x, y) on a = c``.
-Not for outer, semi and anti joins, whose condition says what matches, and not which rows are returned; and not if the
-condition is on no column: it stays in the join.
+Not for outer, semi and anti joins, whose condition decides what matches, not which rows are returned; and not if the
+condition uses no column: it stays in the join.
 """
 
 from __future__ import annotations

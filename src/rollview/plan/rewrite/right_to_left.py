@@ -1,7 +1,7 @@
-"""A right join is a left join with its sides changed.
+"""Turn a right join into a left join with its sides swapped.
 
 Before: ``join right (a, b) on c``. After: ``join left (b, a) on c``.
-Always fires: columns have names, not places. Only a plan's last projection says their order.
+Always fires: operators refer to columns by name; only the last projection of a plan sets their order.
 """
 
 from __future__ import annotations

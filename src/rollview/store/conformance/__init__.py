@@ -1,6 +1,6 @@
-"""The promises of the store protocol as tests, for anybody who writes a store.
+"""The promises of the store protocol as tests, for the author of a store.
 
-A class of tests for pytest inherits ``Promises`` and has a fixture ``bench``::
+A test class for pytest inherits ``Promises`` and has a fixture ``bench``::
 
     class TestMyStore(Promises):
         @pytest.fixture
@@ -9,10 +9,10 @@ A class of tests for pytest inherits ``Promises`` and has a fixture ``bench``::
 
 | file | what it does |
 |---|---|
-| ``bench.py`` | a store to be tested, with an engine that makes and reads rows |
+| ``bench.py`` | the store under test, with an engine that creates and reads rows |
 | ``promises.py`` | tables, versions, changes, commits, keys, history |
 | ``edit_promises.py`` | what each edit does, alone and after others |
-| ``interpreter.py`` | edits over lists of rows: what they mean, in a few lines |
+| ``interpreter.py`` | the meaning of edits, over lists of rows |
 | ``histories.py`` | random histories of edits, compared with the interpreter |
 """
 

@@ -1,4 +1,4 @@
-"""A store to be tested, with an engine that makes rows for it and reads those that it returns."""
+"""The store under test, with an engine that creates rows for it and reads the rows that it returns."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Bench:
-    """``store`` is empty; ``engine`` is the one whose frames it takes."""
+    """``store`` must be empty; ``engine`` is the engine whose frames the store reads and returns."""
 
     store: Store
     engine: Engine
 
     def rows(self, text: str, columns: str = "id, v") -> Frame:
-        """Rows as Spark SQL lists them after VALUES."""
+        """A frame of rows, written as in VALUES of Spark SQL."""
         return self.engine.query(f"SELECT * FROM VALUES {text} AS t({columns})", {})
 
     def nothing(self, text: str, columns: str = "id, v") -> Frame:
-        """No rows, of the types that these have."""
+        """A frame without rows, with the types of these rows."""
         return self.engine.nothing(self.rows(text, columns))
 
     def made(self, text: str = "(1, 'a'), (2, 'b'), (3, NULL)", columns: str = "id, v", **options: Any) -> Commit:
-        """A table ``t``."""
+        """Creates the table ``t``."""
         return self.store.create("t", self.rows(text, columns), **options)
 
     def commit(self, *edits: Edit, stamp: Stamp = NO_STAMP) -> Commit:
-        """Edits of ``t`` in one commit."""
+        """Commits edits of ``t`` in one commit."""
         return self.store.commit("t", edits, stamp)
 
     def fetched(self, frame: Frame) -> list[Row]:

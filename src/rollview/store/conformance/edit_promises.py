@@ -14,8 +14,8 @@ from rollview.store.protocol import INSERT, UPDATE_AFTER, Stamp
 
 
 class EditPromises:
-    """Tests of a ``bench``; ``seeds`` are the random histories that are followed. ``empty_commits`` says whether the
-    store may commit an edit that changes nothing, because it does not know that before."""
+    """Tests of a ``bench``. ``seeds`` are the seeds of the random histories. ``empty_commits`` says whether the store
+    may commit an edit that changes nothing, because it finds that out only by committing."""
 
     seeds = range(4)
     empty_commits = False

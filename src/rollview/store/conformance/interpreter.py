@@ -1,4 +1,4 @@
-"""What edits mean, over lists of rows.
+"""The meaning of edits, over lists of rows.
 
 A row is a dictionary. The ``rows`` of an edit are a list of them, and its SQL is looked up in a dictionary that says
 what each expression returns for a stored row ``t`` and a given row ``s``.

@@ -6,7 +6,7 @@
 | ``reading.py`` | versions, rows and changes |
 | ``writing.py`` | atomic writes |
 | ``statements.py`` | statements in SQL |
-| ``store.py`` | the store, put together from these |
+| ``store.py`` | the store, composed of these |
 | ``merge.py`` | edits as one MERGE |
 """
 

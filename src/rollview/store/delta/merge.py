@@ -20,12 +20,12 @@ from rollview.store.spark_sql.row_changes import AFTER, FILE, KIND, value_of
 #: Of a given row: whether it is not inserted if it matches no row.
 _NOTHING = "__nothing"
 
-#: What the MERGE of changed rows says if one of them is no longer there.
+#: The error that the MERGE of changed rows raises if one of them no longer exists.
 _GONE = "rollview: a changed row is no longer stored"
 
 
 class Clash(Exception):
-    """Delta says that several given rows match one stored row."""
+    """Several given rows match one stored row, according to Delta."""
 
 
 class Overtaken(Exception):

@@ -1,4 +1,4 @@
-"""Names of Delta tables in a folder: addressed by their paths, and named in a schema that stands for the folder."""
+"""Names of Delta tables in a folder: addressed by path, and named in a schema that stands for the folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rollview.store.warehouse import LOG_FOLDER, flat_name, table_of
 
 
 class FolderNames:
-    """Keeps the protocol ``SparkNames`` for a folder of Delta tables."""
+    """Implements the protocol ``SparkNames`` for a folder of Delta tables."""
 
     has_catalog = False
 
@@ -82,7 +82,7 @@ class FolderNames:
         return self.sql_name(table)
 
     def damage(self, table: str) -> Damaged | None:
-        """What is damaged of a table, as far as it is seen without Spark."""
+        """The damage of a table, as far as it is found without Spark."""
         log = self.log(table)
         try:
             log.check()
@@ -94,7 +94,7 @@ class FolderNames:
             return None
 
     def dropped(self, table: str) -> None:
-        """Takes the name of a dropped table away."""
+        """Removes the name of a dropped table."""
         self._folder.forget(table)
         self._named.pop(table, None)
         if PLAIN.fullmatch(table):
@@ -116,7 +116,7 @@ class FolderNames:
         return problems
 
     def _name(self, table: str) -> None:
-        """Lets Spark SQL find a table by its name."""
+        """Makes a table readable by its name in Spark SQL."""
         name = self.require(table)
         if not PLAIN.fullmatch(table):
             self._give(table, f"SELECT * FROM {name}")

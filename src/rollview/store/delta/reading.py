@@ -49,13 +49,13 @@ class ChangeFeedOff(UserWarning):
 
 
 class DeltaReading:
-    """Keeps the protocol ``Reading``. Of tables in a ``folder``, the log is read here."""
+    """Implements the protocol ``Reading``. Of tables in a ``folder``, the log is read here."""
 
     def __init__(self, spark: SparkSession, names: SparkNames, folder: FolderNames | None, limits: Limits) -> None:
         self._spark, self._names, self._folder, self._limits = spark, names, folder, limits
 
     def _detail(self, table: str) -> Row | None:
-        """What Delta says of a table; None if it is not Delta's: of another format, or a view of Spark's."""
+        """The result of DESCRIBE DETAIL; None if it is not a Delta table: of another format, or a view of Spark's."""
         name = self._names.require(table)
         try:
             with _readable(table):
@@ -204,7 +204,7 @@ class DeltaReading:
         return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
 
     def _probe(self, feed: DataFrame) -> None:
-        """Delta says only when a feed is planned that part of it was never recorded."""
+        """Plans a read of the change feed: only then does Delta report that a part was never recorded."""
         feed.isEmpty()
 
     def _no_changes(self, table: str, version: int) -> DataFrame:
@@ -298,7 +298,7 @@ def _commit(row: Row) -> Commit:
 
 @contextlib.contextmanager
 def _readable(table: str) -> Iterator[None]:
-    """Spark's words for a table that it cannot read, in ours."""
+    """Translates Spark's errors about a table that it cannot read."""
     try:
         with spark_errors(""):
             yield
@@ -310,7 +310,7 @@ def _readable(table: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _gone(table: str, version: int) -> Iterator[None]:
-    """Delta's words for a version that it no longer has, in ours."""
+    """Translates Delta's errors about a version that it no longer has."""
     try:
         yield
     except PySparkException as error:

@@ -11,7 +11,7 @@ from rollview.store.spark_sql.statements import SparkStatements
 
 
 class DeltaStatements(SparkStatements):
-    """Keeps the protocol ``Statements``."""
+    """Implements the protocol ``Statements``."""
 
     def __init__(self, spark: SparkSession, names: SparkNames, reading: DeltaReading, writing: DeltaWriting) -> None:
         super().__init__(spark, names, reading, writing, "delta", table_settings)

@@ -1,4 +1,4 @@
-"""The store for Delta tables through Spark, put together from its parts."""
+"""The store for Delta tables through Spark, composed of its parts."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _WRITING = threading.RLock()
 
 
 class DeltaWriting:
-    """Keeps the protocol ``Writing``."""
+    """Implements the protocol ``Writing``."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class DeltaWriting:
 
     @contextlib.contextmanager
     def _stamped(self, stamp: Stamp) -> Iterator[None]:
-        """What Delta takes into a commit are settings of the session, so one thread writes at a time."""
+        """Sets the metadata of a commit. It is a setting of the session, so one thread writes at a time."""
         values = {}
         if stamp.metadata:
             values["spark.databricks.delta.commitInfo.userMetadata"] = json.dumps(stamp.metadata, sort_keys=True)

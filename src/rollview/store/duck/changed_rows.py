@@ -1,7 +1,7 @@
-"""Edits as changed rows of a table in DuckDB: which stored row goes, and what comes in its place.
+"""Edits as changed rows of a table in DuckDB: the stored rows to delete, and the rows that replace them.
 
-Of one edit they are a join of the stored rows with the given ones. Of several, each edit is joined with the rows that
-those before it left: the stored rows that none of them touched, and what they made of the others.
+The changed rows of one edit are a join of the stored rows with the given rows. If there are several edits, each is
+joined with the result of the previous ones: the stored rows that they did not change, and the rows that they produced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.edits import Append, RowEdit, ambiguous, matching
 from rollview.store.row_counts import RowCounts
 
-#: Rows that a commit inserts have negative numbers; those of one edit are this far from those of the next.
+#: Rows that a commit inserts have negative numbers. The numbers of one edit are this far from those of the next.
 _APART = 2**40
 
 
@@ -69,7 +69,7 @@ class ChangedRows:
                 f"UNION ALL SELECT __rid, {listed} FROM rv_hits WHERE __action = 'u'"
             )
         self._compute("rv_step", *self._joined(edit, rows), self._tables.columns(self._table))
-        # an insert gets a number, so that the next edit can address it
+        # an inserted row gets a number, so that the next edit can address it
         named = f"coalesce(__rid, -{number * _APART} - row_number() OVER ())"
         made = f"SELECT * REPLACE ({named} AS __rid) FROM rv_step WHERE __action = 'u' OR __rid >= 0"
         if number > 1:

@@ -1,4 +1,4 @@
-"""Names in DuckDB: one level, in lower case; its own catalog knows the tables and the named queries."""
+"""Names in DuckDB: one level, in lower case. DuckDB's catalog has the tables and the named queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rollview.store.duck.tables import DuckTables, quoted
 
 
 class DuckNames:
-    """Keeps the protocol ``Names``."""
+    """Implements the protocol ``Names``."""
 
     has_catalog = True
 

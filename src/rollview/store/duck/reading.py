@@ -28,7 +28,7 @@ from rollview.store.protocol import (
 
 
 class DuckReading:
-    """Keeps the protocol ``Reading``."""
+    """Implements the protocol ``Reading``."""
 
     def __init__(self, tables: DuckTables) -> None:
         self._tables, self._engine, self._db = tables, tables.engine, tables.db

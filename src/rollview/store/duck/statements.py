@@ -1,4 +1,4 @@
-"""Statements that make or change tables in DuckDB."""
+"""Statements that create or change tables in DuckDB."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from rollview.store.duck.writing import DuckWriting
 from rollview.store.edits import Append, Edit, Replace
 from rollview.store.protocol import Commit
 
-#: How statements begin that change nothing, and settings.
+#: The first words of queries and settings.
 _ASKING = {"SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "SET"}
 
-#: Verbs of SQL that say next what they are about.
+#: Verbs of SQL that are followed by a kind of object.
 _OF_OBJECTS = {"ALTER", "ANALYZE", "CACHE", "CREATE", "DROP", "GRANT", "REFRESH", "REVOKE", "USE"}
 
 
 class DuckStatements:
-    """Keeps the protocol ``Statements``."""
+    """Implements the protocol ``Statements``."""
 
     def __init__(self, tables: DuckTables, names: DuckNames, reading: DuckReading, writing: DuckWriting) -> None:
         self._tables, self._names, self._reading, self._writing = tables, names, reading, writing

@@ -1,4 +1,4 @@
-"""The DuckDB store, put together from its parts."""
+"""The DuckDB store, composed of its parts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the parts of the DuckDB store share: the connection, its own tables, and what is known of them.
+"""The shared state of the parts of the DuckDB store: the connection, its internal tables, and a cache of metadata.
 
-A table ``t`` is the view ``t`` over ``rv_data.t``, which holds all rows that ever were, with the versions at which they
-were inserted and deleted; ``__updated`` tells the rows that an update inserted, ``__replaced`` those that it deleted.
+A table ``t`` is the view ``t`` over ``rv_data.t``, which has the rows of all versions, with the versions at which they
+were inserted and deleted. ``__updated`` marks the rows that an update inserted, ``__replaced`` those that it deleted.
 ``rv_meta`` holds a row for each table and each commit.
 """
 
@@ -29,7 +29,7 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """What ``rv_meta.tables`` says of a table; ``first`` is its oldest version."""
+    """A row of ``rv_meta.tables``. ``first`` is the table's oldest version."""
 
     id: str
     first: int
@@ -38,7 +38,7 @@ class TableInfo:
 
 
 class DuckTables:
-    """The tables of one connection. What is known of them holds as long as nothing is written."""
+    """The tables of one connection. Their metadata is cached until something is written."""
 
     def __init__(self, engine: DuckEngine) -> None:
         self.engine = engine
@@ -59,7 +59,7 @@ class DuckTables:
         )
         if len(self.db.execute("SELECT * FROM rv_meta.commits LIMIT 0").description or ()) != 10:
             raise NotAWarehouse(
-                "The DuckDB file was made by another version of rollview", todo="make the tables again in a new file"
+                "The DuckDB file was made by another version of rollview", todo="create the tables again in a new file"
             )
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""Atomic writes to tables in DuckDB: stored rows end at a version, and others begin."""
+"""Atomic writes to tables in DuckDB: a commit sets the version at which rows end, and inserts rows that begin there."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RESERVED = RESERVED | {"rowid", *OWN_COLUMNS}
 
 
 class DuckWriting:
-    """Keeps the protocol ``Writing``."""
+    """Implements the protocol ``Writing``."""
 
     def __init__(self, tables: DuckTables, reading: DuckReading) -> None:
         self._tables, self._reading = tables, reading
         self._engine, self._db = tables.engine, tables.db
 
     def check_types(self, table: str, rows: Any) -> None:
-        """DuckDB stores whatever it computes."""
+        """Accepts every type: DuckDB stores whatever it computes."""
 
     def create(
         self,
@@ -80,7 +80,7 @@ class DuckWriting:
             return self._finished(table, version, operation, changed.written(version), NO_STAMP)
 
     def _append(self, table: str, rows: DuckFrame, version: int) -> int:
-        """Inserts rows; how many."""
+        """Inserts rows, and returns their number."""
         names = ", ".join(quoted(name) for name, _ in self._engine.columns(rows))
         return self._tables.one(
             f"INSERT INTO rv_data.{quoted(table)} ({names}, __from) SELECT *, {version} FROM ({rows.sql})"
@@ -125,7 +125,7 @@ class DuckWriting:
         return seen is not None and seen >= stamp.sequence
 
     def _finished(self, table: str, version: int, operation: str, counts: RowCounts, stamp: Stamp) -> Commit:
-        """The commit of some edits; the one before if they changed nothing."""
+        """The commit of some edits; the previous commit if they changed nothing."""
         if not counts.rows and stamp == NO_STAMP:
             return self._reading.last_commit(table)
         return self._committed(table, version, operation, counts, stamp)
@@ -158,14 +158,14 @@ class DuckWriting:
             raise key_repeated(table, key, rows)
 
     def _insert(self, table: str, rows: DuckFrame, key: Sequence[str], properties: Mapping[str, str] | None) -> int:
-        """Makes a table; how many rows it has."""
+        """Creates a table, and returns the number of its rows."""
         added = self._make(table, rows, 0)
         info = [table, uuid.uuid4().hex, 0, json.dumps(list(key)), json.dumps(dict(properties or {}))]
         self._db.execute("INSERT INTO rv_meta.tables VALUES (?, ?, ?, ?, ?)", info)
         return added
 
     def _make(self, table: str, rows: DuckFrame, version: int) -> int:
-        """Stores rows under a table's name, without those that were stored before; how many."""
+        """Stores rows as the only rows of a table, and returns their number."""
         if taken := next((name for name, _ in self._engine.columns(rows) if name.casefold() in _RESERVED), None):
             raise BadName(
                 f"{taken} cannot be the name of a column of {table}",

@@ -6,7 +6,7 @@
 | ``reading.py`` | versions, rows and changes |
 | ``writing.py`` | atomic writes |
 | ``statements.py`` | statements in SQL |
-| ``store.py`` | the store, put together from these |
+| ``store.py`` | the store, composed of these |
 | ``folder.py`` | the folder and the logs that all of these share |
 | ``snapshot.py`` | one version of a table |
 | ``log.py`` | the versions of a table, and atomic commits |

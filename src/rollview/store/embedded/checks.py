@@ -1,4 +1,4 @@
-"""What the embedded store checks before it commits: types, NOT NULL, and the declared key."""
+"""Checks of the embedded store before a commit: types, NOT NULL, and the declared key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rollview.store.schema import check_columns, check_types, key_repeated, null
 _KNOWN = (NumericType, StringType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
 
-#: Properties with a meaning for Delta that the embedded store keeps to.
+#: Properties with a meaning for Delta that the embedded store respects.
 _HONOURED = {
     "delta.enableChangeDataFeed": ("true",),
     "delta.appendOnly": ("true", "false"),
@@ -53,15 +53,15 @@ def check_schema(table: str, schema: StructType, key: Sequence[str] = ()) -> Non
 
 
 def check_properties(table: str, properties: Mapping[str, str]) -> None:
-    """Raises an error for properties that promise what the embedded store does not do."""
+    """Raises an error for properties whose promise the embedded store does not keep."""
     for name, value in properties.items():
         if name.lower().startswith("delta."):
             allowed = _HONOURED.get(name, ())
             if allowed is not None and value.lower() not in allowed:
                 raise Unsupported(
                     f"{table} cannot have the property {name} = {value}",
-                    why="the embedded store would not keep to it",
-                    todo="leave it away, or make the table with store='delta'",
+                    why="the embedded store would not respect it",
+                    todo="omit it, or create the table with store='delta'",
                 )
 
 
@@ -74,7 +74,7 @@ def check_stored_types(table: str, schema: StructType) -> None:
                 f"Column {column} of {table} has type {kind.simpleString().upper()}",
                 why="embedded tables hold numbers, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, "
                 "and ARRAY, MAP and STRUCT of these",
-                todo="say which type it has: CAST(NULL AS …)"
+                todo="give it a type: CAST(NULL AS …)"
                 if isinstance(kind, NullType)
                 else "use one of them (STRING for CHAR and VARCHAR), or connect with store='delta'",
             )
@@ -88,7 +88,7 @@ def check_not_null(table: str, schema: StructType, key: Sequence[str], files: Se
 
 
 def _has_null(files: Sequence[DataFile], column: str, root: Path) -> bool:
-    """Read off the files' statistics, or, where a file has none for the column, off the file."""
+    """Whether the files hold NULL in a column: by their statistics, or by reading a file without statistics."""
     if any(nulls_in(file, column) for file in files):
         return True
     silent = [str(root / file.path) for file in files if nulls_in(file, column) is None]
@@ -128,6 +128,6 @@ def _quoted(name: str) -> str:
 
 
 def _parquet(paths: Sequence[str]) -> str:
-    """Files as a relation of DuckDB; what their folders are called is no column."""
+    """Files as a relation of DuckDB. The names of their folders are not read as columns."""
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     return f"read_parquet([{listed}], hive_partitioning = false)"

@@ -17,7 +17,7 @@ from rollview.store.spark_sql.row_changes import FILE, POSITION
 
 
 class EditedRows:
-    """The rows of one table. Given rows are computed once, also if an edit is tried several times."""
+    """The rows of one table. Given rows are computed once, even if an edit is tried several times."""
 
     def __init__(self, engine: SparkEngine, table: str, limits: Limits) -> None:
         self._engine, self._table, self._limits = engine, table, limits

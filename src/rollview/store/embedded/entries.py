@@ -1,8 +1,8 @@
-"""The entries of a log: which files a version is replayed from, and whether they are as they were written.
+"""The entries of a log: the files from which a version is replayed, and whether they are intact.
 
-A reader that meets a shorter entry takes it for a smaller commit, and no error tells. Three things do: an entry without
-an action was lost as a whole; an entry that rollview wrote says how many actions it has; and an entry is never written
-again, so one that has become shorter since it was read was cut.
+A reader takes a truncated entry for a smaller commit, without an error. Three rules detect truncation: an entry without
+actions has lost all of them; an entry that rollview wrote says how many actions it has; and entries are never written
+again, so an entry that has become shorter since it was read was truncated.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 from rollview.store.warehouse import LOG_FOLDER
 
-#: Who writes entries that say how many actions they have, and where they say it.
+#: The writer whose entries say how many actions they have, and the field for it.
 ENGINE, ACTIONS = "rollview", "numActions"
 
-#: What tells a file from another one of the same name, and from what it was before.
+#: What distinguishes a file from another file of the same name, and from its own earlier content.
 Mark = tuple[int, int, int]
 
-#: So many bytes of an entry are kept, to tell an entry that was cut from one of another table of the same name.
+#: This many bytes of an entry are kept, to tell a truncated entry from one of another table of the same name.
 _BEGINNING = 4096
 
 
@@ -33,14 +33,14 @@ def entry_name(version: int) -> str:
 
 @dataclass(frozen=True)
 class Listing:
-    """One look at a log's folder: the commits and the checkpoints, by their versions."""
+    """One listing of a log's folder: the commits and the checkpoints, by their versions."""
 
     commits: Mapping[int, os.DirEntry[str]]
     checkpoints: Mapping[int, tuple[os.DirEntry[str], ...]]
 
     @staticmethod
     def of(root: Path) -> Listing:
-        """The listing of a table's log; there is nothing in it if there is no log. Raises OSError."""
+        """The listing of a table's log; empty if there is no log. Raises OSError."""
         commits: dict[int, os.DirEntry[str]] = {}
         checkpoints: dict[int, tuple[os.DirEntry[str], ...]] = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(root / LOG_FOLDER) as entries:
@@ -67,7 +67,7 @@ class Listing:
         return range(self.checkpoint(version) + 1, version + 1)
 
     def marks(self, version: int) -> tuple[Mark | None, ...]:
-        """The marks of the files that a version is replayed from; None for one that is not there."""
+        """The marks of the files from which a version is replayed; None for a missing file."""
         files = [self.commits.get(v) for v in self.replayed(version)]
         parts = sorted(self.checkpoints.get(self.checkpoint(version), ()), key=lambda part: part.name)
         return tuple(_mark(file) for file in [*files, *parts])
@@ -82,13 +82,13 @@ def _mark(file: os.DirEntry[str] | None) -> Mark | None:
 
 
 class Entries:
-    """What is remembered of a log's entries: those that were whole when they were read need not be read again."""
+    """A cache of a log's entries: those that were intact when they were read need not be read again."""
 
     def __init__(self) -> None:
         self._whole: dict[int, tuple[Mark | None, int, bytes]] = {}
 
     def cut(self, version: int, entry: os.DirEntry[str], mark: Mark | None) -> str:
-        """What of an entry is not as it was written; nothing if all is there, as far as this tells."""
+        """What is wrong with an entry; empty if no damage is found."""
         was, size, beginning = self._whole.get(version, (None, 0, b""))
         if mark is not None and was == mark:
             return ""
@@ -109,7 +109,7 @@ class Entries:
 
 
 def too_few(first: Any, number: int) -> str:
-    """What is wrong with an entry of so many actions, if its first one tells that there were others."""
+    """What is wrong with an entry that has this many actions, if the first one says that there were others."""
     info = first.get("commitInfo") if isinstance(first, dict) else None
     if not isinstance(info, dict) or info.get("engineInfo") != ENGINE:
         return ""

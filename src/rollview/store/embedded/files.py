@@ -24,7 +24,7 @@ from rollview.store.warehouse import storage_errors, table_of
 
 _LONGEST_STRING = 32
 
-#: Rows of one row group: as many as a reader must take to get one of them, where pages have no index.
+#: The rows of one row group: as many as a reader must read to get one of them, if the pages have no index.
 _ROWS_TOGETHER = 131_072
 
 
@@ -34,7 +34,7 @@ def write_frame(frame: DataFrame, root: Path, folder: str = "") -> list[DataFile
     target = root / relative
     found: list[DataFile] = []
     with storage_errors(f"{table_of(root.name) or root.name} cannot be written"):
-        target.parent.mkdir(parents=True, exist_ok=True)  # Spark would say it less clearly
+        target.parent.mkdir(parents=True, exist_ok=True)  # Spark's error would be less clear
         if not os.access(target.parent, os.W_OK):
             raise PermissionError(errno.EACCES, "Permission denied", str(target.parent))
     try:
@@ -91,7 +91,7 @@ def in_types(rows: pa.Table, schema: pa.Schema, size: int) -> pa.Table:
 
 
 def describe(path: Path, root: Path) -> DataFile:
-    """A file with its statistics, read off its footer."""
+    """A file with its statistics, read from its footer."""
     footer = pq.read_metadata(path)
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def describe(path: Path, root: Path) -> DataFile:
         if all(p.has_null_count for p in parts):
             nulls[name] = sum(p.null_count for p in parts)
         if all(p.has_min_max for p in parts):
-            with contextlib.suppress(ValueError, OverflowError):  # what Python cannot hold has no statistics
+            with contextlib.suppress(ValueError, OverflowError):  # Python cannot represent some values
                 low = _bound(min(p.min for p in parts), top=False)
                 high = _bound(max(p.max for p in parts), top=True)
                 if low is not None and high is not None:
@@ -124,7 +124,7 @@ def describe(path: Path, root: Path) -> DataFile:
 
 
 def _bound(value: Any, *, top: bool) -> Any:
-    """A statistic as the log writes it; None where a bound could mislead a reader."""
+    """A statistic as the log writes it; None if it could mislead a reader."""
     if isinstance(value, bool | bytes | float):
         return None
     if isinstance(value, int):

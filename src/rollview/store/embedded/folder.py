@@ -1,4 +1,4 @@
-"""What the parts of the embedded store share: the folder, the logs of its tables, and the session that moves rows."""
+"""The shared state of the parts of the embedded store: the folder, the logs of its tables, and the Spark session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rollview.store.warehouse import LOG_FOLDER, folder_of, open_warehouse, tabl
 
 
 class Folder:
-    """A folder of tables, and the logs that have been read of them."""
+    """A folder of tables, and the logs that have been read."""
 
     def __init__(self, spark: SparkSession | SparkSource, folder: str | Path, limits: Limits) -> None:
         self.source, self.limits = source_of(spark), limits
@@ -27,7 +27,7 @@ class Folder:
 
     @property
     def spark(self) -> SparkSession:
-        """The session that reads and writes rows; what the log says is known without it."""
+        """The session that reads and writes rows. Reading a log does not need it."""
         return self.source.spark
 
     def tables(self) -> list[str]:
@@ -40,7 +40,7 @@ class Folder:
         return self._logs[table]
 
     def forget(self, table: str) -> None:
-        """The table's log is another one from now on."""
+        """Forgets the table's log, because the table has been replaced or dropped."""
         self._logs.pop(table, None)
 
     def snapshot(self, table: str, version: int | None = None) -> Snapshot:

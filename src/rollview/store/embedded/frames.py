@@ -1,4 +1,4 @@
-"""Snapshots and changes as frames: Spark reads the very Parquet files that the log names."""
+"""Snapshots and changes as frames: Spark reads the Parquet files that the log names."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def snapshot_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
 
 
 def check_rows(snapshot: Snapshot, *, newest: bool) -> None:
-    """Raises Damaged if a file of the newest version is missing. Of older ones, a reader says that they are gone."""
+    """Raises Damaged if a file of the newest version is missing. For older versions, reading raises VersionGone."""
     snapshot.check_readable()
     if newest and (lost := missing_file(snapshot)):
         raise lost
 
 
 def missing_file(snapshot: Snapshot) -> Damaged | None:
-    """The error for the newest version of a table of which a data file is gone or cut off; None if all are there."""
+    """The error for a newest version with a missing or truncated data file; None if all files are intact."""
     for file in snapshot.files:
         elsewhere = re.match(r"\w+:", file.path)  # an address: the table is a clone, and its files are another's
         if elsewhere:
@@ -68,13 +68,13 @@ def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
 
 
 def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
-    """A frame without rows that takes no job to read."""
+    """A frame without rows, which is read without a job."""
     columns = [f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema.fields]
     return spark.range(0).selectExpr(*columns)
 
 
 def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """The rows of Parquet files of a table; their partition columns stand in their paths below ``base``."""
+    """The rows of Parquet files of a table. Their paths below ``base`` have the values of partition columns."""
     if not paths:
         return empty_frame(spark, schema)
     full = [str(snapshot.root / path) for path in paths]
@@ -91,8 +91,8 @@ def _frame(spark: SparkSession, snapshot: Snapshot, base: Path, paths: Sequence[
 def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: int) -> DataFrame:
     """The rows that the commits after ``after``, up to ``upto``, changed.
 
-    A commit with a feed is read off the feed; another one inserts the files that it adds and deletes those that it
-    removes, unless it says that it changes no data.
+    A commit with a change feed is read from the feed. A commit without one inserts the rows of the files that it adds
+    and deletes those of the files that it removes, unless it says that it changes no data.
     """
     snapshot = log.snapshot(upto)
     snapshot.check_readable()
@@ -154,14 +154,14 @@ def few_changes(
 
 
 def _bytes(footer: pq.FileMetaData, columns: set[str]) -> int:
-    """The size of some columns of a file when it is read."""
+    """The size of some columns of a file in memory."""
     groups = (footer.row_group(i) for i in range(footer.num_row_groups))
     parts = (group.column(i) for group in groups for i in range(group.num_columns))
     return sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
 
 
 def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:
-    """Rows of before a change of schema can be read with the new one only if it just adds columns."""
+    """Raises SchemaChanged unless the new schema only adds columns: otherwise it cannot read the old rows."""
     now = {field.name: field.dataType for field in new.schema.fields}
     for field in old.schema.fields:
         if now.get(field.name) != field.dataType:
@@ -197,7 +197,7 @@ def _placed(
     kind: str,
     times: Mapping[int, datetime],
 ) -> DataFrame | None:
-    """The rows of changed files, once for each commit that a file belongs to."""
+    """The rows of changed files, once for each commit to which a file belongs."""
     if not files:
         return None
     rows = _frame(spark, snapshot, base, sorted({path for path, _ in files}), schema)

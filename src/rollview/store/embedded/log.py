@@ -2,7 +2,7 @@
 
 Snapshots are replayed by the ``deltalake`` package. Commits are written here: the package can commit added and removed
 files, but neither a change feed (``cdc`` actions) nor new metadata together with data, and a view needs both in one
-commit. A commit is one file whose name is its version; it is linked into place, and that fails if another writer was
+commit. A commit is one file whose name is its version. It is linked into place, which fails if another writer was
 first.
 """
 
@@ -70,7 +70,7 @@ class Log:
             return True
 
     def latest(self) -> int | None:
-        """The newest version, read off the names of the commit files."""
+        """The newest version, from the names of the commit files."""
         return self._listed().newest
 
     def oldest(self) -> int:
@@ -146,7 +146,7 @@ class Log:
                 raise damaged(self.table, f"the checkpoint {part.name} of its log cannot be read") from error
 
     def actions(self, version: int) -> list[Action]:
-        """What one commit says. Raises VersionGone and Damaged."""
+        """The actions of one commit. Raises VersionGone and Damaged."""
         found, trouble = self._lines(version)
         if trouble:
             raise damaged(self.table, f"its log entry {_commit_file(self.root, version).name} {trouble}")
@@ -188,14 +188,15 @@ class Log:
                 yield DeltaTable(self.root.as_uri(), version=version).metadata().configuration
 
     def info(self, version: int) -> Commit:
-        """Who, when and why of a commit."""
+        """The time, operation, metadata and counts of a commit."""
         for action in self.actions(version):
             if "commitInfo" in action:
                 info = action["commitInfo"]
                 break
         else:
             info = {}
-        # Delta dates a commit by its file. Ours are dated alike, and say so inside, where copying does not change it.
+        # Delta takes the time of a commit from its file. Commits of this store also have it inside, where copying the
+        # file does not change it.
         ours = info.get("engineInfo") == ENGINE
         try:
             stamp = info["timestamp"] if ours else os.stat(_commit_file(self.root, version)).st_mtime_ns // 1_000_000
@@ -225,7 +226,7 @@ class Log:
         return next(self.commits())
 
     def history(self, limit: int | None, after: int | None) -> list[Commit]:
-        """The newest of them, those after a version if one is given."""
+        """The newest commits; those after a version, if one is given."""
         since = itertools.takewhile(lambda commit: after is None or commit.version > after, self.commits())
         return list(itertools.islice(since, limit))
 
@@ -248,8 +249,8 @@ class Log:
         return low
 
     def discard(self, files: Iterable[DataFile], after: int) -> None:
-        """Removes files that were written for a commit, unless a commit after ``after`` names them: an interrupt may
-        come when the commit is already there."""
+        """Removes files that were written for a commit, unless a commit after ``after`` names them: an interrupt can
+        arrive after the commit."""
         named: set[str] = set()
         try:
             for version in range(after + 1, (self.latest() or 0) + 1):
@@ -262,9 +263,9 @@ class Log:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keeps other writers on this machine from committing meanwhile, so that one who lost a race wins the next.
+        """Keeps other writers on this machine from committing inside the block, so that the loser of a race can win.
 
-        Only a courtesy: what keeps commits atomic is that no two can have the same file name.
+        Commits are atomic without it, because no two of them can have the same file name.
         """
         if sys.platform == "win32" or getattr(self._held, "now", False):
             yield
@@ -289,7 +290,7 @@ class Log:
         counts: RowCounts,
         rows: int | None = None,
     ) -> Commit:
-        """Writes version ``version`` atomically; ``rows`` is how many rows it reports, if not those that it changes.
+        """Writes version ``version`` atomically; ``rows`` is the count that it reports, by default the changed rows.
         Raises Overtaken if another writer did so first."""
         moment = now()
         if version > 0:
@@ -336,7 +337,7 @@ class Log:
             draft.unlink(missing_ok=True)
 
     def _checkpoint(self) -> None:
-        """A checkpoint only shortens later replays: the commit stands without it."""
+        """Writes a checkpoint. It only shortens later replays, so a failure does not matter."""
         with contextlib.suppress(DeltaError, OSError):
             DeltaTable(self.root.as_uri()).create_checkpoint()
 
@@ -358,7 +359,7 @@ def gone(table: str, version: int, why: str) -> VersionGone:
 
 
 def protocol_action(schema: StructType) -> Action:
-    """The protocol of a new table: the change feed, and TIMESTAMP_NTZ where a column has it."""
+    """The protocol of a new table: the change feed, and TIMESTAMP_NTZ if a column has it."""
     protocol: Action = {
         "minReaderVersion": 1,
         "minWriterVersion": 7,

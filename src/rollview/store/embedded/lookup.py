@@ -1,7 +1,7 @@
 """The rows of a table that an edit of a few rows may touch, found in this process by the values of its columns.
 
-Row groups whose statistics exclude all values are not read; of the others just the columns that are compared, and then
-the rows that were found.
+Row groups whose statistics exclude all values are not read. In the others, the compared columns are read first, and
+then the rows that match.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rollview.store.spark_sql.row_changes import FILE, POSITION
 
 
 def found_rows(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], limits: Limits) -> pa.Table | None:
-    """The rows, with file and position, that have wanted values in each of some columns, NULL equal to NULL; maybe
-    others, too. None if they are not to be found here, or if they are too many to be kept here."""
+    """The rows, with file and position, that have wanted values in each of some columns, NULL equal to NULL; the result
+    may have other rows, too. None if they cannot be found in this process, or if there are too many to keep."""
     values = _comparable(snapshot, wanted, limits.lookup_columns)
     if not values or snapshot.partitions or sum(file.rows for file in snapshot.files) > limits.lookup_rows_most:
         return None
@@ -50,12 +50,12 @@ def _comparable(snapshot: Snapshot, wanted: Mapping[str, pa.ChunkedArray], most:
             try:
                 found[name] = values.unique().cast(kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                continue  # values that the column cannot have: they are compared by Spark
+                continue  # values that the column cannot have: Spark compares them
     return dict(sorted(found.items(), key=lambda item: -len(item[1]))[:most])
 
 
 def _exact(kind: pa.DataType, spark: DataType) -> bool:
-    """Whether equal values of a type are one and the same here and in Spark."""
+    """Whether values of a type are equal in this process exactly if they are equal in Spark."""
     if isinstance(spark, StringType):
         return bool(spark == StringType())  # with no other collation
     types = pa.types
@@ -64,7 +64,7 @@ def _exact(kind: pa.DataType, spark: DataType) -> bool:
 
 
 def _of_file(snapshot: Snapshot, file: DataFile, values: Mapping[str, pa.Array]) -> tuple[pa.Table, int]:
-    """The wanted rows of a file, and how many of its rows were read for them."""
+    """The wanted rows of a file, and the number of its rows that were read for them."""
     path = snapshot.path(file)
     source = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
     compared = pa.schema([snapshot.arrow_schema.field(name) for name in values])
@@ -92,7 +92,7 @@ def _there(source: pq.ParquetFile, schema: pa.Schema) -> list[str]:
 
 
 def _may_hold(source: pq.ParquetFile, group: int, values: Mapping[str, pa.Array]) -> bool:
-    """Whether a row group's statistics leave it open that it has wanted values."""
+    """Whether a row group can have wanted values, by its statistics."""
     told = source.metadata.row_group(group)
     for index in range(told.num_columns):
         column = told.column(index)
@@ -112,7 +112,7 @@ def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
 
 
 def rows_near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray], listed: int) -> DataFrame:
-    """The rows whose columns have values that are wanted: what a statistic of a file tells apart is not read."""
+    """The rows whose columns have wanted values. Files that their statistics exclude are not read."""
     for name, values in wanted.items():
         # an array or struct has no distinct values here, and some years Python does not know
         with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):

@@ -13,7 +13,7 @@ from rollview.store.warehouse import flat_name
 
 
 class EmbeddedNames:
-    """Keeps the protocol ``Names``."""
+    """Implements the protocol ``Names``."""
 
     has_catalog = False
 

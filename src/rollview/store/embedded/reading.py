@@ -17,7 +17,7 @@ from rollview.store.protocol import Commit, Identity, no_such_commit
 
 
 class EmbeddedReading:
-    """Keeps the protocol ``Reading``."""
+    """Implements the protocol ``Reading``."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder

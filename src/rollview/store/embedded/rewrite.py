@@ -1,4 +1,4 @@
-"""Changed rows become files to remove and add, and a change feed.
+"""Changed rows → files to remove, files to add, and a change feed.
 
 Only the files that hold a changed row are rewritten, and the change feed has just the changed rows.
 """
@@ -30,7 +30,7 @@ from rollview.store.spark_sql.row_changes import AFTER, BEFORE, FILE, KIND, POSI
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What changed rows do to a table's files."""
+    """The effect of changed rows on a table's files."""
 
     removed: tuple[DataFile, ...]
     added: tuple[DataFile, ...]
@@ -45,15 +45,15 @@ class Rewrite:
 
     @property
     def files(self) -> list[DataFile]:
-        """What was written."""
+        """The files that were written."""
         return [*self.added, *self.feed]
 
 
 def rewrite(
     snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str], limits: Limits, *, few: bool = False
 ) -> Rewrite:
-    """Applies the edits, of which there may be known to be ``few``. Nothing is committed; whoever fails to commit
-    discards."""
+    """Applies the edits; ``few`` says that there are known to be few. Nothing is committed: a caller that fails to
+    commit must discard the files."""
     if few or _are_small(snapshot.files, limits):
         rows = edits.toArrow()
     else:
@@ -102,7 +102,7 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
             added += [file for file in pool.map(one, range(len(files))) if file is not None]
-        read_here(sum(file.rows for file in files))  # other threads do not count for this one
+        read_here(sum(file.rows for file in files))  # work of other threads would not be counted
         wrote_here(sum(file.size for file in added))
         if counts[INSERT]:
             added.append(write_rows(after.filter(inserts), snapshot.root))
@@ -128,7 +128,7 @@ def _rewrite_small(snapshot: Snapshot, edits: pa.Table, table: str, key: Sequenc
 
 
 def _rewrite_large(snapshot: Snapshot, edits: DataFrame, table: str, key: Sequence[str]) -> Rewrite:
-    """The same by Spark, for edits that would not fit into this process."""
+    """The same in Spark, for edits that would not fit into this process."""
     spark = edits.sparkSession
     names = snapshot.schema.names
     kept = [quote(c) for c in names]
@@ -181,7 +181,7 @@ def _numbered(snapshot: Snapshot, edits: pa.Table) -> tuple[pa.Table, list[DataF
 
 
 def _check_unambiguous(table: str, edits: pa.Table) -> None:
-    """Several edits of one row are an error, unless all of them delete it."""
+    """Raises AmbiguousMerge if one row has several edits, unless all of them delete it."""
     placed = edits.filter(pc.is_valid(edits[FILE])).select([FILE, POSITION, KIND])
     groups = placed.group_by([FILE, POSITION]).aggregate([([], "count_all"), (KIND, "min"), (KIND, "max")])
     clash = pc.and_(pc.greater(groups["count_all"], 1), pc.not_equal(groups[f"{KIND}_max"], DELETE))
@@ -217,7 +217,7 @@ def _tagged(rows: pa.Table, kind: str) -> pa.Table:
 
 
 def _changed_keys(before: pa.Table, after: pa.Table, kind: pa.ChunkedArray, key: Sequence[str]) -> pa.Table | None:
-    """The keys that the edits bring in: of inserted rows, and of updated rows whose key moves."""
+    """The new keys: those of inserted rows, and of updated rows whose key changes."""
     if not key:
         return None
     moved = pc.equal(kind, INSERT)

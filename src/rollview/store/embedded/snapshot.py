@@ -119,7 +119,7 @@ class Snapshot:
         )
 
     def bounds(self, column: str) -> tuple[Any, Any] | None:
-        """The least and the greatest value of a column, if the log tells them of every file."""
+        """The least and the greatest value of a column, if the log has them for every file."""
         lows = [(row.get("min") or {}).get(column) for row in self._adds]
         highs = [(row.get("max") or {}).get(column) for row in self._adds]
         if not lows or any(value is None for value in (*lows, *highs)):
@@ -127,7 +127,7 @@ class Snapshot:
         return min(value for value in lows if value is not None), max(value for value in highs if value is not None)
 
     def _count(self, path: str, told: int | None) -> int:
-        """The rows of a file: what the log tells, or the file itself where the log does not."""
+        """The number of rows of a file: from the log, or from the file if the log does not have it."""
         if told is not None:
             return told
         return int(pq.read_metadata(self.root / path).num_rows) if (self.root / path).exists() else 0
@@ -164,7 +164,7 @@ class Snapshot:
             raise self._feature("generated columns", "write")
 
     def upgrade(self, schema: StructType) -> list[Action]:
-        """What must be said before the table can have this schema: the protocol's feature for TIMESTAMP_NTZ."""
+        """The action that must precede this schema: the protocol feature for TIMESTAMP_NTZ, if the table lacks it."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or [])
         if "timestamp_ntz" not in schema.json() or "timestampNtz" in features:
@@ -188,7 +188,7 @@ class Snapshot:
 
 
 def not_handled(table: str, feature: str, verb: str = "read") -> Unsupported:
-    """The error for a table that uses what only Spark's Delta handles."""
+    """The error for a table with a feature that only Spark's Delta supports."""
     return Unsupported(
         f"The embedded store cannot {verb} {table}",
         why=f"the table uses {feature}",

@@ -1,4 +1,4 @@
-"""Statements that make or change embedded tables, and queries over them."""
+"""Statements that create or change embedded tables, and queries over them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rollview.store.embedded.writing import EmbeddedWriting
 from rollview.store.protocol import NO_STAMP
 from rollview.store.spark_sql.table_statements import delete_changes, insert_rows, merge_changes, update_changes
 
-#: Words of clauses that stand between a table's name and its alias, where rows cannot be put in for the name:
+#: Words of clauses between a table's name and its alias. If there is one, the name cannot be replaced by rows:
 #: TABLESAMPLE, VERSION AS OF, TIMESTAMP AS OF.
 _SAYS_MORE = {"tablesample", "of"}
 
@@ -31,7 +31,7 @@ _NOT_HERE = {"ALTER", "ANALYZE", "MSCK", "OPTIMIZE", "REORG", "REPAIR", "RESTORE
 
 
 class EmbeddedStatements:
-    """Keeps the protocol ``Statements``."""
+    """Implements the protocol ``Statements``."""
 
     def __init__(self, folder: Folder, views: TempViews, names: EmbeddedNames, writing: EmbeddedWriting) -> None:
         self._folder, self._views, self._names, self._writing = folder, views, names, writing
@@ -99,8 +99,8 @@ class EmbeddedStatements:
         return self._query(sql)
 
     def _query(self, sql: str) -> DataFrame:
-        """The rows of a query over names of this folder, as they are now. They are put in for the names: the session
-        may have other views of these names, and Spark Connect looks for names when rows are fetched."""
+        """The rows of a query over the current versions of this folder's tables. Rows replace the names, because the
+        session may have other views with these names, and Spark Connect resolves names when rows are fetched."""
         refs = _read_by(sql)
         if self._folder.source.made is None:
             self._check_known(refs, sql)
@@ -110,7 +110,7 @@ class EmbeddedStatements:
         return run_query(self._folder.spark, sql, [ref for ref in refs if ref.name in frames], frames)
 
     def _check_known(self, refs: Sequence[Reference], sql: str) -> None:
-        """Raises an error for a name that means nothing. A session that is not made yet has no names of its own."""
+        """Raises an error for an unknown name. If the session is not created yet, it has no names of its own."""
         known = self._views.given()
         for ref in refs:
             if len(ref.name) == 1 and ref.name[0].lower() not in known:
@@ -127,7 +127,7 @@ def _counts(*, inserted: int | None = 0, updated: int = 0, deleted: int = 0) -> 
 
 
 def _read_by(sql: str) -> tuple[Reference, ...]:
-    """What a statement reads, as far as it is a query that can be read."""
+    """The tables that a statement reads, as far as it can be parsed as a query."""
     try:
         return references(sql)
     except (RollviewError, RecursionError):

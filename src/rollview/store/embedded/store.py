@@ -1,4 +1,4 @@
-"""The embedded store, put together from its parts."""
+"""The embedded store, composed of its parts."""
 
 from __future__ import annotations
 

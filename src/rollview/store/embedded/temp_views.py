@@ -15,7 +15,7 @@ from rollview.store.session_names import Query, SessionNames, Shown, names_of
 
 
 class TempViews:
-    """The names that one store gives."""
+    """The temporary views that one store creates."""
 
     def __init__(self, folder: Folder, identity: Callable[[str], Identity], read: Callable[[str], DataFrame]) -> None:
         self._tables = folder
@@ -26,7 +26,7 @@ class TempViews:
 
     @property
     def _names(self) -> SessionNames:
-        """The names of the session; of one that is not made yet, there are none."""
+        """The names of the session; no names if the session is not created yet."""
         spark = self.source.made
         return SessionNames() if spark is None else names_of(spark)
 
@@ -43,14 +43,14 @@ class TempViews:
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[None]:
-        """Inside, names that another store gave to the session mean nothing."""
+        """Inside the block, names that another store gave to the session are not visible."""
         with self._names.turn(self.folder):
             self._names.enter(self.source.made, self.folder)
             yield
 
     def sync(self, words: set[str]) -> dict[str, RollviewError]:
-        """Lets names show the newest versions: those tables that are asked for, and all that was given a name before.
-        Returns what cannot be read."""
+        """Makes names show the newest versions: the names that are asked for, and all that were given before. Returns
+        the errors of tables that cannot be read."""
         for name, (table, _) in self.given().items():
             if not self._tables.log(table).exists():
                 self.forget(name)
@@ -65,16 +65,16 @@ class TempViews:
         return problems
 
     def show(self, name: str, table: str, query: Query | None = None) -> None:
-        """Lets a name show the newest version of a table, or a query over it, unless it does so already."""
+        """Makes a name show the newest version of a table, or a query over it, unless it does already."""
         self._given[name] = table, query
         with self._names.turn(self.folder):
             try:
                 wanted = Shown(self.folder, table, query, self._identity(table))
                 if self._names.shown.get(name) != wanted:
-                    rows = self._read(table)  # with this there is a session
+                    rows = self._read(table)  # creates the session
                     rows = rows if query is None else query.over(rows)
                     self._names.give(rows, name, wanted)
-            except RollviewError:  # better no rows than old ones
+            except RollviewError:  # no rows are better than old ones
                 self._names.take(self.source.made, name)
                 raise
 
@@ -86,5 +86,5 @@ class TempViews:
                 self._names.take(self.source.made, name)
 
     def distrust(self) -> None:
-        """After a statement that may have made or dropped views by itself, every name is given again."""
+        """Makes every name be given again, after a statement that may have created or dropped views."""
         self._names.distrust()

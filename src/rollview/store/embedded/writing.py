@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class EmbeddedWriting:
-    """Keeps the protocol ``Writing``."""
+    """Implements the protocol ``Writing``."""
 
     def __init__(self, folder: Folder, views: TempViews) -> None:
         self._folder, self._views = folder, views
@@ -101,7 +101,7 @@ class EmbeddedWriting:
 
     @contextlib.contextmanager
     def _written(self, log: Log, rows: DataFrame | StructType | None, after: int) -> Iterator[list[DataFile]]:
-        """The rows as files of the table; they go again if no commit after version ``after`` comes to name them."""
+        """The rows as files of the table. They are removed again if no commit after version ``after`` names them."""
         files: list[DataFile] = []
         try:
             if rows is not None and not isinstance(rows, StructType):
@@ -113,8 +113,8 @@ class EmbeddedWriting:
                 shutil.rmtree(log.root, ignore_errors=True)
 
     def append(self, first: Snapshot, table: str, rows: DataFrame | None, stamp: Stamp) -> Commit:
-        """Writes the files once, then commits them onto whatever version is the newest. ``rows`` fit the schema of the
-        snapshot ``first``; without any, the commit has just its metadata."""
+        """Writes the files once, then commits them onto the newest version. ``rows`` have the schema of the snapshot
+        ``first``; without rows, the commit has only its metadata."""
         log = self._folder.log(table)
         if _repeated(first, stamp):
             return log.last()
@@ -177,7 +177,7 @@ class EmbeddedWriting:
             if _repeated(snapshot, stamp):
                 return log.last(), None
             snapshot.check_writable()
-            if names:  # what the statement reads beside the table is at its newest version, too
+            if names:  # the other tables that the statement reads are at their newest versions, too
                 self._views.sync(set())
             rows = changed(snapshot)
             done = rewrite(snapshot, rows, table, key_of(snapshot), self._folder.limits, few=few())
@@ -241,7 +241,7 @@ class EmbeddedWriting:
         remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
 
     def _repeat(self, table: str, attempt: Callable[[Snapshot], T]) -> T:
-        """Tries a write on the newest version; once overtaken, it keeps other writers out meanwhile."""
+        """Tries a write on the newest version. After losing a race, it locks out other writers while it tries again."""
         tries = self._folder.limits.write_attempts
         for number in range(tries):
             alone = self._folder.log(table).exclusive() if number else contextlib.nullcontext()

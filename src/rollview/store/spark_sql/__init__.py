@@ -1,4 +1,4 @@
-"""What stores that compute by Spark share, whatever the format of their tables.
+"""The common code of stores in which Spark computes the changes, for any table format.
 
 | file | what it does |
 |---|---|

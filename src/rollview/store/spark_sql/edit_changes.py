@@ -1,8 +1,8 @@
 """Edits as changed rows, evaluated by Spark.
 
-One edit is one join of the table's rows with the given ones. Several edits are a chain of such joins: each reads the
-rows that those before it left, which are the stored rows that none of them touched, and what they made of the others.
-Only the touched rows are computed and kept, never the whole table.
+One edit is one join of the table's rows with the given rows. Several edits are a chain of such joins. Each join reads
+the result of the previous edits: the stored rows that they did not change, and the rows that they produced. Only the
+touched rows are computed and materialized, never the whole table.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ PLAIN = re.compile(r"\w+", re.ASCII)
 
 
 class SparkNames(Names, Protocol):
-    """What the other parts of a store in Spark ask of its names."""
+    """The names of a store in Spark, as its other parts use them."""
 
     def require(self, table: str) -> str:
         """The table's name in SQL. Raises TableNotFound and Damaged."""
@@ -37,7 +37,7 @@ class SparkNames(Names, Protocol):
 
 
 class CatalogNames:
-    """Keeps the protocol ``SparkNames``: the session's catalog says what a name means."""
+    """Implements the protocol ``SparkNames``: the session's catalog says what a name means."""
 
     has_catalog = True
 

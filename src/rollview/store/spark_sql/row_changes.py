@@ -1,6 +1,6 @@
-"""Changed rows as a frame of Spark: where the old row is, what it was, what it becomes, and the kind of change.
+"""Changed rows as a frame of Spark: the place of the old row, its values before and after, and the kind of change.
 
-Addressing rows by their place makes no difference between tables with and without a key: two equal rows are two rows.
+Rows are addressed by their place, so tables with and without a key are treated alike: two equal rows are two rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def nulls_of(schema: StructType) -> str:
 
 
 def by_value(rows: DataFrame, schema: StructType) -> DataFrame:
-    """The rows with their values as their place, where nothing else tells: equal rows have the same."""
+    """The rows with their values as their place, if there is no other address: equal rows have the same place."""
     return rows.selectExpr("*", f"{value_of(schema)} AS {FILE}", f"0L AS {POSITION}")
 
 

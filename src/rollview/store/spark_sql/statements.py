@@ -19,8 +19,8 @@ from rollview.store.spark_sql.table_statements import merge_changes, update_chan
 
 
 class SparkStatements:
-    """Keeps the protocol ``Statements``. ``provider`` is the format of new tables, as USING names it; ``settings`` are
-    the properties of one with some key."""
+    """Implements the protocol ``Statements``. ``provider`` is the format of new tables, as USING names it; ``settings``
+    returns the properties of a new table with a given key."""
 
     def __init__(
         self,
