@@ -13,7 +13,7 @@ frontend   the text of a view → its plan
 delta      changes of an operator's inputs → changes of its output
 codegen    a plan → SQL, one CTE per operator, in three dialects
 state      what a view stores
-strategy   how a refresh applies changes: the Δ-script
+strategy   ways to refresh a view: which applies, and its plan
 engine     runs SELECTs over named relations on Spark or DuckDB, and translates their errors
 store      tables with versions, snapshots, changes and atomic commits: embedded Delta, Delta through Spark, DuckDB
 views      the definition, state and vector of a view; creating and verifying it

@@ -137,8 +137,8 @@ def matching(
     *,
     flagged: bool,
 ) -> Matching:
-    """``quoted`` writes a column's name as SQL does, ``place`` are columns that tell the stored rows apart, of which
-    the last is NULL only of no row; ``flagged`` says whether the given rows have a column ``__delete``."""
+    """``quoted`` writes a column's name as SQL does. ``place`` are columns that identify the stored rows; the last one
+    is NULL only if there is no row. ``flagged`` says whether the given rows have a column ``__delete``."""
     same = " AND ".join(equal(f"t.{quoted(c)}", f"s.{quoted(c)}") for c in edit.on) or "true"
     if isinstance(edit, UpdateMatching):
         return Matching(same, edit.set, "false", inserts=False)

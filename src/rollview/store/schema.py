@@ -144,15 +144,15 @@ def check_types(table: str, schema: StructType) -> None:
 
 
 def plain_columns(rows: DataFrame) -> DataFrame:
-    """The rows without what Spark remembers of the columns that they come from: that they are CHAR or VARCHAR, have a
-    default, or are generated. A table made of them would be so, too."""
+    """The rows without the metadata of the columns that they come from, which says that these are CHAR or VARCHAR, have
+    a default, or are generated. A table created from the rows would inherit it."""
     if not any(field.metadata for field in rows.schema):
         return rows
     return rows.select(*(col(quote(field.name)).alias(field.name, metadata={}) for field in rows.schema))
 
 
 def store_cast(spark: SparkSession, value: str, kind: DataType) -> str:
-    """The value as a column of this type holds it. What does not fit is an error also where ANSI mode is off."""
+    """The value, converted to a column's type. A value that does not fit is an error, also if ANSI mode is off."""
     cast = f"CAST({value} AS {sql_type(kind)})"
     if not isinstance(kind, NumericType) or spark.conf.get("spark.sql.ansi.enabled", "true") == "true":
         return cast

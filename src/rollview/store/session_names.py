@@ -35,7 +35,7 @@ class Query:
 @dataclass(frozen=True)
 class Shown:
     """What a name shows: a table in a folder, or a query over it, at a version; None if the version is not known.
-    ``folder`` tells the stores of a session apart: one that reads the same folder in another way is another one."""
+    ``folder`` identifies the store: two stores that read the same folder in different ways have different values."""
 
     folder: str
     table: str
@@ -45,7 +45,7 @@ class Shown:
 
 @dataclass
 class SessionNames:
-    """The temporary views that warehouses have made in one session, and whose turn it is."""
+    """The temporary views that warehouses have created in one session, and the warehouse whose turn it is."""
 
     shown: dict[str, Shown] = field(default_factory=dict)
     spaces: set[str] = field(default_factory=set)  # the schemas that stand for folders
@@ -56,7 +56,7 @@ class SessionNames:
 
     @contextlib.contextmanager
     def turn(self, folder: str) -> Iterator[None]:
-        """Inside, the names are this folder's to give; those of the session's catalog have no folder."""
+        """Inside the block, only this folder may give names. The session's catalog has an empty folder."""
         with self._free:
             self._free.wait_for(lambda: not self._inside or self._owner == folder)
             self._owner = folder
@@ -73,13 +73,13 @@ class SessionNames:
         self.shown[name] = shown
 
     def take(self, spark: SparkSession | None, name: str) -> None:
-        """Takes a name away from whomever it was given to."""
+        """Removes a name, whichever warehouse gave it."""
         if self.shown.pop(name, None) is not None and spark is not None:
             spark.catalog.dropTempView(name)
 
     def enter(self, spark: SparkSession | None, folder: str, space: str | None = None) -> None:
-        """Lets the names mean what they mean in a folder, or in the session's catalog: what other warehouses have given
-        is taken away, and the current schema is the one that stands for the folder, or the session's own."""
+        """Switches the names to those of a folder, or of the session's catalog: names that other warehouses gave are
+        removed, and the current schema becomes the one that stands for the folder, or the session's own."""
         for name in [name for name, shown in self.shown.items() if shown.folder != folder]:
             self.take(spark, name)
         if self.spaces and spark is not None:
@@ -90,7 +90,7 @@ class SessionNames:
                 spark.sql(f"USE {quote(wanted)}")
 
     def distrust(self) -> None:
-        """After a statement that may have made or dropped views by itself, every name is to be given again."""
+        """Makes every name be given again, after a statement that may have created or dropped views."""
         for name, shown in list(self.shown.items()):
             self.shown[name] = replace(shown, identity=None)
 

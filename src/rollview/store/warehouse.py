@@ -25,13 +25,13 @@ _PLAIN = set(string.ascii_lowercase + string.digits + "_")
 
 
 def open_warehouse(folder: str | Path) -> Path:
-    """The folder as an absolute path; it is made if it is missing, and refused if it holds something else."""
+    """The folder as an absolute path. It is created if it is missing, and refused if it has other content."""
     try:
         path = Path(os.path.abspath(Path(folder).expanduser()))
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it is made below, or it is said there why it cannot be
-    except (OSError, ValueError, RuntimeError) as error:  # a name that is too long, is no text, or has no user's home
+        pass  # it is created below, or the error is raised there
+    except (OSError, ValueError, RuntimeError) as error:  # the name is too long or no text, or there is no home folder
         raise NotAWarehouse(
             f"{str(folder)!r} cannot be a warehouse",
             why=getattr(error, "strerror", None) or str(error),
@@ -71,7 +71,7 @@ def open_warehouse(folder: str | Path) -> Path:
 
 @contextlib.contextmanager
 def storage_errors(what: str) -> Iterator[None]:
-    """What the system says against reading, writing or removing a file, in our words."""
+    """Translates the system's errors about reading, writing or removing a file."""
     try:
         yield
     except OSError as error:
@@ -79,12 +79,12 @@ def storage_errors(what: str) -> Iterator[None]:
         raise StorageFailed(
             what,
             why=f"{error.strerror or error}{place}",
-            todo="look at the folder's permissions and the space on its disk",
+            todo="check the folder's permissions and the space on its disk",
         ) from error
 
 
 def set_aside(root: Path, table: str) -> Path:
-    """Takes a table's folder away at once; where it is to be removed from is returned."""
+    """Moves a table's folder out of the way atomically, and returns the path from which it must be removed."""
     trash = root / f".dropped-{uuid.uuid4().hex}"
     with storage_errors(f"{table} cannot be dropped; it is as it was"):
         os.rename(root / folder_of(table), trash)
@@ -92,7 +92,7 @@ def set_aside(root: Path, table: str) -> Path:
 
 
 def remove_folder(folder: Path, what: str) -> None:
-    """Removes a folder with all that is in it; ``what`` is said if that fails."""
+    """Removes a folder and its content; ``what`` is the error if that fails."""
     with storage_errors(what):
         shutil.rmtree(folder)
 
@@ -117,12 +117,12 @@ def flat_name(name: Name) -> str:
 
 
 def folder_of(table: str) -> str:
-    """The folder's name for a table: letters, digits and _ stand for themselves, other bytes as ~ and two digits."""
+    """The name of a table's folder: letters, digits and _ are kept, other bytes are written as ~ and two digits."""
     return "".join(c if c in _PLAIN else "".join(f"~{b:02x}" for b in c.encode()) for c in table)
 
 
 def table_of(folder: str) -> str | None:
-    """The table that a folder's name stands for; None if it is not such a name."""
+    """The table to which a folder's name belongs; None if it is no name of a table's folder."""
     if not re.fullmatch(r"(?:[a-z0-9_]|~[0-9a-f]{2})+", folder):
         return None
     return re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), folder.encode()).decode(errors="replace")

@@ -89,7 +89,7 @@ def bag(rows: Sequence[Row]) -> Counter[str]:
 
 @contextlib.contextmanager
 def raises(kind: type[RollviewError], text: str = "") -> Iterator[None]:
-    """Fails unless what is inside raises an error of this kind whose message has a text."""
+    """Fails unless the block raises an error of this kind whose message contains a text."""
     said = None
     try:
         yield

@@ -1,4 +1,4 @@
-"""Random histories of edits: after each commit the table holds what the interpreter says, as its changes do."""
+"""Random histories of edits: after each commit, the table and its changes are compared with the interpreter."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _goes(t: Row, s: Row, edit: Upsert, meaning: Meaning) -> bool:
 def _result(
     t: Row, s: Row, edit: Upsert | UpdateMatching | DeleteMatching, meaning: Meaning, columns: Sequence[str]
 ) -> Row | None:
-    """What a given row makes of a stored row that it matches; None if it deletes it."""
+    """The result of a stored row and a given row that matches it; None if the stored row is deleted."""
     if isinstance(edit, DeleteMatching) or (isinstance(edit, Upsert) and _goes(t, s, edit, meaning)):
         return None
     base = s if isinstance(edit, Upsert) else t

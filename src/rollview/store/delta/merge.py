@@ -104,7 +104,7 @@ def _clashes() -> Iterator[None]:
 
 
 def _with_nothing(given: DataFrame, schema: StructType, gone: str) -> DataFrame:
-    """The given rows and whether they come to nothing if they match none: a MERGE has no names for that."""
+    """The given rows, with a column that says whether a row is not inserted if it matches no stored row."""
     nulls = ", ".join(f"CAST(NULL AS {sql_type(f.dataType)}) AS {quote(f.name)}" for f in schema)
     picked = verbatim(f"s.*, coalesce({gone}, false) AS {_NOTHING}")
     template = f"SELECT {picked} FROM {{s}} AS s CROSS JOIN (SELECT {verbatim(nulls)}) AS t"

@@ -33,7 +33,7 @@ class FolderNames:
         self._spark, self._folder = spark, Folder(spark, folder, limits)
         self.root = self._folder.root
         self._named: dict[str, str] = {}
-        self._place = f"delta {self.root}"  # whose names these are
+        self._place = f"delta {self.root}"  # identifies this store in the session's names
         self._space = "rollview_" + hashlib.sha1(str(self.root).encode()).hexdigest()[:12]
         with spark_errors(""):
             spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self._space} LOCATION '{self.root.as_uri()}'")

@@ -49,7 +49,7 @@ class ChangeFeedOff(UserWarning):
 
 
 class DeltaReading:
-    """Implements the protocol ``Reading``. Of tables in a ``folder``, the log is read here."""
+    """Implements the protocol ``Reading``. If the tables are in a ``folder``, their logs are read without Spark."""
 
     def __init__(self, spark: SparkSession, names: SparkNames, folder: FolderNames | None, limits: Limits) -> None:
         self._spark, self._names, self._folder, self._limits = spark, names, folder, limits
@@ -67,7 +67,7 @@ class DeltaReading:
         return found if found["format"] == "delta" else None
 
     def _provider(self, table: str) -> str | None:
-        """What Spark's catalog says reads a table; None of a view, and of a table that has only a path."""
+        """The provider of a table in Spark's catalog; None for a view."""
         if table.startswith("`"):
             return "delta"
         with _readable(table):
@@ -86,7 +86,7 @@ class DeltaReading:
                 if detail is None:
                     return None
                 self.last_commit(table)
-                # of files elsewhere only Spark knows whether they are there, and says so when it reads them
+                # only Spark can look for files on other file systems, and it does so when it reads them
                 here = str(detail["location"]).startswith("file:")
                 files = self.read(table).inputFiles() if here else []
         except Damaged as error:
@@ -105,7 +105,7 @@ class DeltaReading:
         detail = self._detail(table)
         if detail is not None:
             place = f"{detail['location']}/{LOG_FOLDER}/{entry['version']:020}.json"
-            if self._spark.read.format("binaryFile").load(place).isEmpty():  # Spark passes over empty files
+            if self._spark.read.format("binaryFile").load(place).isEmpty():  # Spark skips empty files
                 raise damaged(table, f"its log entry {entry['version']:020}.json is empty")
 
     def past_properties(self, table: str) -> Iterator[Mapping[str, str]]:
@@ -114,7 +114,7 @@ class DeltaReading:
         return self._told_properties(table)
 
     def _told_properties(self, table: str) -> Iterator[Mapping[str, str]]:
-        """The same for a table of the catalog, whose log only Spark may reach."""
+        """The past properties of a table of the catalog, whose log may be readable only by Spark."""
         *space, last = parse_name(self._names.sql_name(table))
         try:
             with _readable(table):
@@ -220,8 +220,8 @@ class DeltaReading:
         )
 
     def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
-        """The net change between two versions, as rows deleted and inserted at the later one, in the columns that both
-        have; of these, in those that are asked for."""
+        """The net change between two versions, as rows deleted and inserted at the later one. It has the requested
+        columns that both versions have."""
         switch = f"ALTER TABLE {self._names.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
         warnings.warn(
             f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "

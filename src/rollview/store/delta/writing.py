@@ -104,12 +104,12 @@ class DeltaWriting:
             return self._append(table, name, schema, [edit.rows for edit in rows], stamp)
         key = self._reading.key(table)
         if len(rows) == 1 and (not key or isinstance(rows[0], DeleteMatching)):
-            with contextlib.suppress(Clash):  # of which it is found out below whether it is one
+            with contextlib.suppress(Clash):  # the code below decides whether it is an ambiguous merge
                 with self._stamped(stamp):
                     merge_one(self._engine, name, rows[0], schema, table)
                 done = self._reading.last_commit(table)
                 if stamp.metadata and done.metadata != json.loads(json.dumps(stamp.metadata)):
-                    return self._append(table, name, schema, [], stamp)  # a MERGE that changes no row is no commit
+                    return self._append(table, name, schema, [], stamp)  # a MERGE that changes no row makes no commit
                 return done
         return self._edit(table, name, rows, schema, key, stamp)
 

@@ -104,7 +104,7 @@ def check_key(
 ) -> None:
     """Raises KeyViolated if a key of the new rows occurs twice among the files that will make up the table.
 
-    ``fresh`` holds the new rows' keys where they are fewer than what the new files hold.
+    ``fresh`` has the keys of the new rows, if these are fewer than the rows of the new files.
     """
     if not key or not new:
         return

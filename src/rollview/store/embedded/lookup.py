@@ -114,7 +114,7 @@ def looking_for(given: pa.Table, copies: str | None) -> pa.Table:
 def rows_near(rows: DataFrame, wanted: Mapping[str, pa.ChunkedArray], listed: int) -> DataFrame:
     """The rows whose columns have wanted values. Files that their statistics exclude are not read."""
     for name, values in wanted.items():
-        # an array or struct has no distinct values here, and some years Python does not know
+        # pyarrow has no distinct arrays or structs, and Python lacks some years
         with contextlib.suppress(pa.ArrowNotImplementedError, ValueError, OverflowError):
             test = predicate(name, values.unique().to_pylist(), strict=False, listed=listed)
             if test is not None:

@@ -88,10 +88,10 @@ def _joined(
     rows: DataFrame, given: DataFrame, how: Matching, picked: str, condition: str, restricted: bool
 ) -> DataFrame:
     match = verbatim(how.condition)
-    # a large table stays where it is, and its few rows that match go to the source: an outer join would move the table
+    # the few matching rows of a large table are selected by a semi join first: an outer join would shuffle the table
     near = f"(SELECT t.* FROM {{t}} AS t LEFT SEMI JOIN {{s}} AS s ON {match})" if restricted and how.inserts else "{t}"
     join = "RIGHT JOIN" if how.inserts else "JOIN"
-    # in one statement: Spark goes through the whole plan of the source for every call that adds to it
+    # in one statement: Spark analyses the whole plan of the source again for every call that adds to it
     return sql_over(
         rows.sparkSession,
         f"SELECT * FROM ({verbatim(picked)} FROM {near} AS t {join} {{s}} AS s ON {match}) "
@@ -214,8 +214,8 @@ class Chain:
 def rest_of_copies(
     edit: TakeCopies, given: DataFrame, rows: DataFrame, schema: StructType, table: str
 ) -> tuple[Matching, DataFrame]:
-    """Taking copies where equal rows have one place: all rows that copies are taken from are deleted, and the rest is
-    inserted. ``given`` is computed twice: it should be kept."""
+    """TakeCopies if equal rows have one place: the rows from which copies are taken are deleted, and the remaining
+    copies are inserted. ``given`` is computed twice, so it should be materialized."""
     number = quote(column_named(schema, edit.count, table))
     on, met = [column_named(schema, c, table) for c in edit.on], compared(edit.on, schema, table)
     same, left = ", ".join(f"s.{quote(c)}" for c in on), f"sum(t.{number}) + s.{number}"

@@ -32,8 +32,8 @@ class SparkNames(Names, Protocol):
         """The name by which a statement of Spark makes a table."""
 
     def placed(self, sql: str) -> str:
-        """A query whose names say by themselves whose they are: Spark Connect looks for names when rows are fetched,
-        and another warehouse may have been asked by then."""
+        """A query with fully qualified names. Spark Connect resolves names when rows are fetched, and by then another
+        warehouse may have run a statement."""
 
 
 class CatalogNames:

@@ -47,7 +47,7 @@ def by_value(rows: DataFrame, schema: StructType) -> DataFrame:
 
 
 def value_of(schema: StructType, alias: str = "") -> str:
-    """A row's values as one that is equal for no other row: also 0.0 and -0.0, and two maps, are told apart."""
+    """A row's values as one value that differs from that of any other row, also for 0.0 and -0.0, and for maps."""
     dot = f"{alias}." if alias else ""
     parts = [_distinct(field.dataType, dot + quote(field.name)) for field in schema.fields]
     return f"struct({', '.join(f'{part} AS v{i}' for i, part in enumerate(parts))})"
@@ -59,7 +59,7 @@ def value_type(schema: StructType) -> str:
     return f"STRUCT<{', '.join(f'v{i}: {kind}' for i, kind in enumerate(kinds))}>"
 
 
-#: What a value is written with as JSON, so that different values are different texts.
+#: The options by which a value is written as JSON, so that different values are different texts.
 _EXACTLY = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -67,7 +67,7 @@ _EXACTLY = (
 
 
 def _as_text(kind: DataType) -> bool:
-    """Whether equality of a type is missing, or takes different values for equal."""
+    """Whether a type has no equality, or one by which different values are equal."""
     return any(part in kind.simpleString() for part in ("float", "double", "map<", "variant", "void"))
 
 

@@ -48,7 +48,7 @@ class SparkStatements:
         table = self._names.canonical(statement.table)
         there = self._names.exists(table)
         if there:
-            self._reading.identity(table)  # raises Damaged if the newest entry of the log is empty: Spark goes on
+            self._reading.identity(table)  # raises Damaged if the newest entry of the log is empty, which Spark ignores
         key = self._reading.key(table) if there else ()
         if key and isinstance(statement, Insert):
             rows = self._spark.sql(statement.query)
@@ -63,7 +63,7 @@ class SparkStatements:
         """Raises KeyViolated if the statement would repeat a key. Nothing is written yet."""
         schema = self._reading.schema(table)
         stored = self._reading.read(table)
-        rows = stored.selectExpr("*", f"'' AS {FILE}", f"0L AS {POSITION}")  # the key tells the rows apart
+        rows = stored.selectExpr("*", f"'' AS {FILE}", f"0L AS {POSITION}")  # the key identifies the rows
         if isinstance(statement, Merge):
             changed = merge_changes(rows, statement, schema, table)
         else:
