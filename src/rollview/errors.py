@@ -1,8 +1,8 @@
-"""One tree of errors and one renderer.
+"""The classes of errors, and how they are shown.
 
-Every error says what is wrong, where (the SQL, underlined), why, and what to do. Three kinds are told apart:
+Every error says what is wrong, where (the SQL, underlined), why, and what to do. There are three kinds:
 
-- ``UserError``: a mistake that the caller can mend; nothing was changed.
+- ``UserError``: a mistake that the caller can correct; nothing was changed.
 - ``NotIncremental``: a view that cannot be maintained incrementally; a full refresh still works.
 - ``InternalError``: a bug of rollview.
 """
@@ -25,19 +25,19 @@ class Place:
 
     @staticmethod
     def find(sql: str, fragment: str) -> Place | None:
-        """The first place of ``fragment`` in ``sql`` as a word of its own, whatever its case."""
+        """The first place of ``fragment`` in ``sql`` as a whole word, in any case."""
         found = re.search(rf"(?<!\w){re.escape(fragment)}(?!\w)", sql, re.IGNORECASE) if fragment else None
         return Place(sql, found.start(), found.end()) if found else None
 
     @staticmethod
     def call(sql: str, name: str) -> Place | None:
-        """The first place where a function of this name is called."""
+        """The first place that calls a function of this name."""
         found = re.search(rf"(?<!\w){re.escape(name)}(?=`?\s*\()", sql, re.IGNORECASE) if name else None
         return Place(sql, found.start(), found.end()) if found else Place.find(sql, name)
 
     @staticmethod
     def only(sql: str, fragment: str) -> Place | None:
-        """The place of ``fragment`` in ``sql``, if there is just one."""
+        """The place of ``fragment`` in ``sql``, if there is exactly one."""
         places = list(re.finditer(re.escape(fragment), sql, re.IGNORECASE)) if fragment else []
         return Place(sql, places[0].start(), places[0].end()) if len(places) == 1 else None
 
@@ -110,13 +110,13 @@ class SqlError(UserError):
 
 
 class NotDeterministic(SqlError):
-    """The query may return other rows each time it is run, so no view could equal it."""
+    """The query may return different rows each time it runs, so no view could equal it."""
 
     code = "not_deterministic"
 
 
 class TableNotFound(UserError):
-    """No table or view has this name. ``name`` is the one that a statement has, as it is written there."""
+    """No table or view has this name. ``name`` is the name as the statement writes it."""
 
     code = "table_not_found"
 
@@ -164,13 +164,13 @@ class NotAWarehouse(UserError):
 
 
 class SchemaChanged(UserError):
-    """A base table no longer has the shape that the view was made for."""
+    """A base table no longer has the schema for which the view was created."""
 
     code = "schema_changed"
 
 
 class VersionGone(UserError):
-    """The store no longer has the version that was asked for."""
+    """The store no longer has the requested version."""
 
     code = "version_gone"
 
@@ -182,7 +182,7 @@ class Damaged(UserError):
 
 
 class StorageFailed(UserError):
-    """The file system does not let files be written or removed."""
+    """The file system does not allow files to be written or removed."""
 
     code = "storage"
 
@@ -194,13 +194,13 @@ class KeyViolated(UserError):
 
 
 class AmbiguousMerge(UserError):
-    """Several source rows want to change one and the same target row."""
+    """Several source rows of a MERGE match the same target row."""
 
     code = "ambiguous_merge"
 
 
 class Conflict(UserError):
-    """Other writers changed the table again and again while this write was prepared."""
+    """Other writers kept changing the table while this write was prepared."""
 
     code = "conflict"
 
@@ -230,20 +230,20 @@ class InternalError(RollviewError):
 
 
 class TooLargeToSend(InternalError):
-    """Rows that were to be sent to every worker are too many: a way that sends less has to be taken."""
+    """Spark cannot broadcast the rows of a join because there are too many: the join must run without a broadcast."""
 
     code = "too_large_to_send"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """A sentence that offers the nearest of ``names``, or the empty string."""
+    """A sentence that suggests the names closest to ``name``, or the empty string."""
     by_fold = {candidate.casefold(): candidate for candidate in names}
     close = difflib.get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(f'`{by_fold[c]}`' for c in close)}?" if close else ""
 
 
 def named_error(what: str, error: Exception) -> RollviewError:
-    """The error; one that nobody foresaw is a bug of ours, and the cause is kept."""
+    """The error itself; any that rollview does not raise on purpose becomes an InternalError with its cause."""
     if isinstance(error, RollviewError):
         return error
     said = str(error).partition("\n")[0]

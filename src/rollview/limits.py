@@ -1,7 +1,7 @@
-"""Every threshold, with its reason: when a refresh, a read or a write is done in one way and when in another.
+"""Every threshold that decides how a refresh, a read or a write is done, with its reason.
 
 ``rollview.connect("./warehouse", limits=Limits(helper_rows=0))`` sets some of them for a session. No limit changes a
-result. Bounds that only end a search (rounds of rewriting, columns of a key) stay with the search.
+result. Bounds that only end a search (rounds of rewriting, columns of a key) are defined beside the search.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ def _limit(default: float, what: str, why: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The thresholds of a session; see ``table`` for what each decides."""
+    """The thresholds of a session; ``table`` shows what each decides."""
 
     always_followed: int = _limit(
         100_000,
-        "a delta of up to this many rows is followed, whatever part of the tables it is",
-        "to count rows before they are computed is one query more",
+        "a delta of up to this many rows is applied, whatever share of the tables it is",
+        "counting the rows in advance is one more query",
     )
     append_cost: int = _limit(
         1,
         "an appended row costs as much as this many rows of a recomputation",
-        "it is just written (`rollview bench share`)",
+        "it is only written (`rollview bench share`)",
     )
     merge_cost: int = _limit(
         10,
         "a changed row that is added to groups costs as much as this many rows of a recomputation",
-        "one row in 20 of two million: recomputing takes 1.0 times as long; a change is two rows (`bench share`)",
+        "one row in 20 of two million: recomputing takes 1.0 times as long; an update is two rows (`bench share`)",
     )
     row_cost: int = _limit(
         25,
         "any other changed row costs as much as this many rows of a recomputation",
-        "it has to be found first, and its file is written again: at 2 % of two million rows recomputing takes 0.5 to "
+        "its file must be found and rewritten: at 2 % of two million rows recomputing takes 0.5 to "
         "0.8 times as long (`bench share`)",
     )
     changes_here: int = _limit(
@@ -50,7 +50,7 @@ class Limits:
     rows_here: int = _limit(
         100_000,
         "up to this many rows of a change or step are kept in this process",
-        "their values restrict what is read, and joins broadcast them",
+        "their values restrict the rows that are read, and joins broadcast them",
     )
     rows_in_plan: int = _limit(
         2_000,
@@ -64,23 +64,23 @@ class Limits:
     )
     listed_keys: int = _limit(
         200,
-        "up to this many affected keys are listed in a query; of more, only the range is given",
+        "up to this many affected keys are listed in a query; for more, only their range",
         "files that hold none of the listed keys are skipped; longer lists take longer to compare than to join",
     )
     range_share: float = _limit(
         0.1,
-        "a range of keys is given if it leaves out this share of a table's values",
+        "a range of keys is used if it excludes this share of a table's values",
         "a condition that holds for nearly all rows skips no file",
     )
     helper_rows: int = _limit(
         1_000_000,
-        "a helper is made only if a table below it has this many rows",
-        "a smaller table is read again as fast as the helper is written",
+        "a helper is created only if a table below it has this many rows",
+        "reading a smaller table again takes no longer than writing the helper",
     )
     helper_rows_per_group: int = _limit(
         8,
         "a helper has at most one group for this many rows of that table",
-        "otherwise it saves little reading and costs one more write at every refresh",
+        "otherwise it saves little reading and costs one more write in every refresh",
     )
     estimate_error: float = _limit(
         1.2,
@@ -95,7 +95,7 @@ class Limits:
     )
     lookup_rows_most: int = _limit(
         20_000_000,
-        "in a table of more rows, Spark looks them up and not this process",
+        "in a table of more rows, Spark looks them up, not this process",
         "Spark reads the files of a larger table in parallel",
     )
     lookup_columns: int = _limit(
@@ -115,7 +115,7 @@ class Limits:
         64_000_000, "the same, for edits of up to this many bytes in files", "few rows may hold long texts"
     )
     views_at_a_time: int = _limit(
-        4, "`refresh_all` refreshes this many views side by side", "each leaves cores idle while it plans and commits"
+        4, "`refresh_all` refreshes this many views in parallel", "each leaves cores idle while it plans and commits"
     )
     refresh_attempts: int = _limit(
         5,
@@ -125,12 +125,12 @@ class Limits:
     write_attempts: int = _limit(
         10,
         "a write to an embedded table that another writer overtakes is tried this many times",
-        "after the first attempt other writers of this machine wait",
+        "after the first attempt, other writers on this machine wait",
     )
     verify_rows: int = _limit(
         10_000,
         "up to this many differing rows are compared one by one by `verify`",
-        "floats on either side of a rounding step cancel out; more rows are plainly different",
+        "floats that differ only by rounding are found equal; more differing rows cannot be due to rounding",
     )
 
 

@@ -1,8 +1,8 @@
 """A stack for deeply nested SQL.
 
-Reading, planning and printing follow the nesting of a text by recursion. What nests deeper than Python's stack is done
-again in a thread with a larger one; what nests deeper than that is refused. Python's recursion limit is one for the
-whole process: it is raised only while such a thread runs, and no other code runs deeper for it than it would have.
+Parsing, planning and printing recurse into the nesting of a text. If Python's stack is too small, the work is repeated
+in a thread with a larger stack; SQL that is too deep for that is refused. Python's recursion limit applies to the whole
+process, so it is raised only while such a thread runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rollview.errors import Place, Unsupported
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Calls inside each other, and the memory for them.
+#: The depth of nested calls, and the memory for them.
 _CALLS, _BYTES = 50_000, 512 * 1024 * 1024
 
 _lock = threading.Lock()
@@ -28,20 +28,20 @@ _here = threading.local()
 
 
 class TooDeep(Unsupported):
-    """SQL that nests deeper than can be followed."""
+    """SQL that is nested too deeply."""
 
     def __init__(self, where: Place | None = None) -> None:
         super().__init__(
             "This SQL is nested too deeply",
             where=where,
-            why="parentheses, CASE expressions or subqueries stand inside each other more often than can be followed",
-            todo="take the inner parts out into subqueries or views of their own, or write the nesting as a list: "
+            why="there are too many levels of parentheses, CASE expressions or subqueries",
+            todo="move the inner parts into subqueries or views of their own, or write the nesting as a list: "
             "one CASE with many WHEN, one IN, one chain of AND or OR",
         )
 
 
 def deep(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, run again on a larger stack if the stack is too small for it. It must change nothing outside."""
+    """Runs the function again on a larger stack if the stack is too small for it. It must have no side effects."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,7 +50,7 @@ def deep(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except RecursionError:
-            pass  # out of the handler, whose traceback would keep all of that stack
+            pass  # run outside the handler, whose traceback would keep the whole stack
         return _on_large_stack(lambda: function(*args, **kwargs))
 
     return run

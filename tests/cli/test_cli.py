@@ -85,7 +85,7 @@ def test_arguments_of_statements(shop: Any) -> None:
     shared = shop("sql", "--json", "-e", "SELECT :a AS x", "-e", "SELECT :b AS y", "--arg", "a=1", "--arg", "b=2")
     assert [json.loads(line)["rows"] for line in shared.stdout.splitlines()] == [[{"x": 1}], [{"y": 2}]]
     assert shop("sql", "-e", "SELECT 1", "--arg", "a=1").exit_code == 0  # as Spark, no statement has to use it
-    for wrong, said in (("a", "--arg a gives no value"), ("1=1", "gives no value")):
+    for wrong, said in (("a", "--arg a has no value"), ("1=1", "has no value")):
         done = shop("sql", "-e", "SELECT 1", "--arg", wrong)
         assert (done.exit_code, said in done.stderr) == (1, True)
 

@@ -482,7 +482,7 @@ def test_a_query_that_duckdb_does_not_take_is_refused_with_its_reason() -> None:
 
 
 def test_a_view_is_recomputed_if_so_much_has_changed_that_it_costs_less() -> None:
-    """Only under AUTO, and only for many rows: a few are followed, whatever part of their table they are."""
+    """Only under AUTO, and only for many rows: a few are applied, whatever share of their table they are."""
     rv = connect("duckdb:")
     for table, number in (("few", 1000), ("many", 200_000)):
         rv.sql(f"CREATE TABLE {table} AS SELECT id, id % 7 AS g FROM (SELECT explode(sequence(1, {number})) AS id)")

@@ -84,7 +84,7 @@ What to do: did you mean `name`?""",
 Syntax error: expected REFRESH POLICY, COMMENT or AS, found 'view'
    1 | CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a
      |                             ^^^^
-What to do: CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; a name with other characters than letters, digits and _ stands in backticks""",
+What to do: CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; quote a name that has characters other than letters, digits and _ with backticks""",
     "CREATE MATERIALIZED VIEW a.b.c AS SELECT 1 AS a": """\
 a.b.c has 3 parts
 Why: a warehouse folder has one level of names
@@ -261,7 +261,7 @@ What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCA
 Syntax error: expected a column, found ')'
    1 | CREATE TABLE x (a INT, PRIMARY KEY ( ))
      |                                      ^
-What to do: put a name with other characters than letters, digits and _ into backticks: `my name`""",
+What to do: quote a name that has characters other than letters, digits and _ with backticks: `my name`""",
     "CREATE TABLE x (a INT, PRIMARY KEY (a b))": """\
 Syntax error: expected ), found 'b'
    1 | CREATE TABLE x (a INT, PRIMARY KEY (a b))
@@ -322,7 +322,7 @@ Why: syntax error at ASOF""",
 A view cannot read PEOPLE(SELECT 1)
    1 | SELECT p.id FROM people p JOIN people (SELECT 1) ON true
      |                                ^^^^^^
-Why: it is not a table whose versions can be told apart
+Why: it is not a table with versions
 What to do: load the rows into a table and read that""",
     "FROM people |> LIMIT 1 |> WHERE id > 1": """\
 DuckDB does not support |> WHERE at this place of a pipe

@@ -140,7 +140,7 @@ def test_any_entry_that_is_lost_or_cut_after_it_was_read_is_damage(
     if "when" not in said:
         reading.append(lambda: Log(log.root).snapshot())
     for read in reading:
-        with pytest.raises(Damaged, match=rf"The table t is damaged\nWhy: {said}(.|\n)*bring the file back") as caught:
+        with pytest.raises(Damaged, match=rf"The table t is damaged\nWhy: {said}(.|\n)*restore the file") as caught:
             read()
         assert "kernel" not in str(caught.value).lower()
     for entry, text in whole.items():

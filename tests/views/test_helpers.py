@@ -95,7 +95,7 @@ def test_views_with_helpers_follow_every_change_and_nobody_sees_them(session: Ro
     assert all(set(view.vector) <= {"line", "part", "stock"} for view in rv.views())
     assert rv.tables() == ["line", "part"]
     assert "helper" in rv.explain("most")
-    assert "aggregate by" in rv.explain("most")
+    assert "aggregate by" in rv.explain("most", verbose=True)
     for name in ("reader", *views):
         rv.drop(name)
     assert rv.store.tables() == ["line", "part"]
@@ -325,7 +325,7 @@ def test_windows_that_look_backward_do_not_read_what_comes_before() -> None:
     for name, query in RUNNING.items():
         rv.create(name, query)
         assert len(helpers(rv, name)) == (2 if name == "of_both" else 1)
-        script = rv.explain(name).split("refresh: ")[1]
+        script = rv.explain(name, verbose=True).split("refresh: ")[1]
         assert "__position" in script
         assert "< __position" not in script.replace("_d > __position", "_d < __position")
     for turn in range(4):
@@ -413,7 +413,7 @@ def test_frames_of_a_range_read_what_is_in_their_reach() -> None:
     }
     for name, query in views.items():
         rv.create(name, query, policy="INCREMENTAL STRICT")
-    assert "__from" in rv.explain("week")
+    assert "__from" in rv.explain("week", verbose=True)
     for change in (
         "INSERT INTO sale VALUES (61, 1, DATE '2024-03-01', 3), (62, 2, DATE '2024-03-02', NULL)",
         "DELETE FROM sale WHERE id IN (20, 60); UPDATE sale SET n = 8 WHERE id = 41",

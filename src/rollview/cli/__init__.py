@@ -4,6 +4,10 @@
 |---|---|
 | ``main.py`` | the commands |
 | ``render.py`` | tables, colours and JSON |
+| ``prompt.py`` | the prompt of ``rollview sql`` |
+| ``outcomes.py`` | what ``refresh`` and ``watch`` print |
+| ``status.py`` | what ``status`` prints |
+| ``verification.py`` | what ``verify`` prints |
 | ``watch.py`` | ``rollview watch`` |
 | ``demo.py`` | ``rollview demo`` |
 """

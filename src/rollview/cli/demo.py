@@ -1,4 +1,4 @@
-"""``rollview demo``: a shop, three views, a small change, and what keeping the views equal to their queries costs."""
+"""``rollview demo``: a shop, three views, a small change, and the cost of refreshing compared with recomputing."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ VIEWS = {
 
 
 def _sizes(rows: int) -> tuple[int, int, int]:
-    """How many customers, products and orders; the items are the rest."""
+    """The numbers of customers, products and orders; the other rows are items."""
     return max(10, rows // 50), max(10, rows // 500), max(10, rows * 238 // 1000)
 
 
 def fill_statements(rows: int) -> tuple[str, ...]:
-    """A shop of about so many rows, the same at every run: a quarter of them orders of about three lines each."""
+    """Fills a shop of about this many rows, the same in every run. A quarter of the rows are orders, with about three
+    lines each."""
     customers, products, orders = _sizes(rows)
     return (
         f"INSERT INTO customers SELECT CAST(id AS INT), concat('customer ', id), concat('city ', pmod(hash(id), 97)), "
@@ -58,13 +59,13 @@ def fill_statements(rows: int) -> tuple[str, ...]:
 
 
 def change_statements(rows: int, turn: int = 0) -> tuple[str, ...]:
-    """New orders, and updates and deletes among the latest: together about 0.1 % of the rows, others at every turn."""
+    """Inserts new orders, and updates and deletes some of the latest: about 0.1 % of the rows, others in each turn."""
     orders, step = _sizes(rows)[2], max(1, rows // 1000)
     few = max(1, step // 10)
     first, latest = orders + turn * few, f"order_id >= {orders - orders // 20}"
 
     def every(part: int, shift: int) -> str:
-        """So many of the latest orders, spread evenly."""
+        """This many of the latest orders, spread evenly."""
         return f"{latest} AND order_id % {max(1, orders // 20 // max(1, part))} = {shift + turn}"
 
     return (
@@ -79,7 +80,7 @@ def change_statements(rows: int, turn: int = 0) -> tuple[str, ...]:
 
 def run_demo(screen: Screen, rows: int, folder: Path | None, store: Literal["embedded", "delta"]) -> None:
     if rows < 1000:
-        raise UserError("The demo needs at least 1000 rows", todo="leave --rows away for five millions")
+        raise UserError("The demo needs at least 1000 rows", todo="leave out --rows for five million rows")
     if folder is not None and folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty", todo="name a new folder: the demo builds its own shop")
     home = folder or Path(tempfile.mkdtemp(prefix="rollview-demo-"))
@@ -100,46 +101,64 @@ def _run(screen: Screen, rows: int, home: Path, store: Literal["embedded", "delt
     with _step(screen, "starting Spark"):
         rv = connect(home, store=store)
         rv.spark  # noqa: B018  started here, so that no step below takes the time
-    for statement in TABLES:
-        rv.sql(statement)
-    for statement in fill_statements(rows):
-        with _step(screen, f"filling {statement.split()[2]}"):
-            rv.sql(statement)
+    _build(screen, rv, rows)
     total = sum(rv.store.count(table) for table in rv.tables())
     for name, query in VIEWS.items():
         with _step(screen, f"creating view {name}"):
             rv.create(name, query)
     with _step(screen, "warming up with a first change"):
-        for statement in change_statements(rows):
-            rv.sql(statement)
+        _change(rv, rows, 0)
         for name in VIEWS:
             rv.refresh(name)
     with _step(screen, "changing 0.1 % of the rows"):
-        for statement in change_statements(rows, 1):
-            rv.sql(statement)
-    lines: list[dict[str, Any]] = []
-    for name in VIEWS:
-        with _step(screen, f"refreshing {name}"):
-            result = rv.refresh(name)
-        with _step(screen, f"verifying {name}"):
-            changed = _changed_rows(rv, result.from_vector, result.to_vector)
-            if not rv.verify(name).ok:
-                raise InternalError(f"{name} differs from its query after a refresh by {result.strategy}")
-        lines.append(
-            {
-                "view": name,
-                "strategy": result.strategy,
-                "reason": result.explanation,
-                "rows_changed": changed,
-                "refresh_seconds": result.seconds,
-            }
-        )
+        _change(rv, rows, 1)
+    lines = [_refreshed(screen, rv, name) for name in VIEWS]
     for line in lines:
-        with _step(screen, f"recomputing {line['view']}"):
-            begin = time.monotonic()
-            rv.refresh(line["view"], full=True)
-            line["recompute_seconds"] = since(begin)
-            line["ratio"] = round(line["recompute_seconds"] / max(line["refresh_seconds"], 1e-3), 3)
+        _recompute(screen, rv, line)
+    _show(screen, total, lines)
+
+
+def _build(screen: Screen, rv: Rollview, rows: int) -> None:
+    """Creates and fills the tables of the shop."""
+    for statement in TABLES:
+        rv.sql(statement)
+    for statement in fill_statements(rows):
+        with _step(screen, f"filling {statement.split()[2]}"):
+            rv.sql(statement)
+
+
+def _change(rv: Rollview, rows: int, turn: int) -> None:
+    for statement in change_statements(rows, turn):
+        rv.sql(statement)
+
+
+def _refreshed(screen: Screen, rv: Rollview, name: str) -> dict[str, Any]:
+    """Refreshes and verifies a view; returns the figures of the refresh."""
+    with _step(screen, f"refreshing {name}"):
+        result = rv.refresh(name)
+    with _step(screen, f"verifying {name}"):
+        changed = _changed_rows(rv, result.from_vector, result.to_vector)
+        if not rv.verify(name).ok:
+            raise InternalError(f"{name} differs from its query after a refresh by {result.strategy}")
+    return {
+        "view": name,
+        "strategy": result.strategy,
+        "reason": result.explanation,
+        "rows_changed": changed,
+        "refresh_seconds": result.seconds,
+    }
+
+
+def _recompute(screen: Screen, rv: Rollview, line: dict[str, Any]) -> None:
+    """Recomputes the view of a line, and adds the time that it took to the line."""
+    with _step(screen, f"recomputing {line['view']}"):
+        begin = time.monotonic()
+        rv.refresh(line["view"], full=True)
+        line["recompute_seconds"] = since(begin)
+        line["ratio"] = round(line["recompute_seconds"] / max(line["refresh_seconds"], 1e-3), 3)
+
+
+def _show(screen: Screen, total: int, lines: list[dict[str, Any]]) -> None:
     if screen.as_json:
         screen.emit({"rows": total, "views": lines})
         return

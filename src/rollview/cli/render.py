@@ -1,4 +1,4 @@
-"""How the command line shows things: tables and colours on a terminal, plain text in a pipe, JSON for programs."""
+"""Output of the command line: tables and colours on a terminal, plain text in a pipe, JSON for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rich.text import Text
 from rollview.engine.protocol import Answer
 from rollview.errors import InternalError, NotIncremental, RollviewError
 
-#: Exit codes that scripts can trust.
+#: Exit codes, which stay the same between versions.
 OK, MISTAKE, USAGE, DIFFERENT, NOT_INCREMENTAL, BUG = 0, 1, 2, 3, 4, 70
 
 _LONGEST = 1000
@@ -60,7 +60,7 @@ class Screen:
         self.out.print(table)
 
     def result(self, result: Answer | DataFrame, limit: int) -> None:
-        """Shows the rows of a statement, up to a limit, and says so if there are more."""
+        """Shows the rows of a statement, up to a limit, and whether there are more."""
         columns = list(result.columns)
         rows: Sequence[Sequence[Any]]
         if isinstance(result, Answer):
@@ -87,7 +87,7 @@ class Screen:
             )
 
     def error(self, error: RollviewError, view: str | None = None) -> None:
-        """An error, of a view if one is named."""
+        """Shows an error, with the name of its view if it has one."""
         if self.as_json:
             self.emit(error_document(error))
             return
@@ -103,7 +103,7 @@ class Screen:
 
     @contextlib.contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """Shows that something is under way: a spinner on a terminal, one line in a pipe if it takes over 2 seconds."""
+        """Shows progress: a spinner on a terminal; in a pipe, a line after work that took over 2 seconds."""
         begin = time.monotonic()
         if self.err.is_terminal and not self.as_json:
             with self.err.status(f"{what} …"):
@@ -127,7 +127,7 @@ def error_document(error: RollviewError) -> dict[str, Any]:
 
 
 def _console(stream: Any) -> Console:
-    """Rich's console; in a pipe without colours and without a line width."""
+    """A rich console; in a pipe, it has no colours and no line width."""
     if stream.isatty():
         return Console(file=stream)
     width = int(os.environ.get("COLUMNS", "0")) or 10_000
@@ -146,7 +146,7 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON can hold it: numbers that JSON has no word for, dates and decimals as text."""
+    """The value as JSON: dates, decimals and numbers such as NaN become text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _plain(dataclasses.asdict(value))
     if isinstance(value, Row):
@@ -165,7 +165,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """The names, a repeated one with a number."""
+    """The names; a repeated name gets a number."""
     seen: dict[str, int] = {}
     found = []
     for name in names:

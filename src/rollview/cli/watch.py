@@ -1,4 +1,4 @@
-"""Watching views: they are refreshed whenever their base tables change, and what fails is tried again later."""
+"""Refreshes views whenever their base tables change, and retries failures later."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 from rollview.views.results import Outcome
 
-#: What fails again and again is left alone for at most this many seconds.
+#: The longest pause in seconds before a failed view is tried again.
 LONGEST_PAUSE = 60.0
 
 
 class Pauses:
-    """How long what failed is left alone: twice as long after each failure in a row."""
+    """The pauses of failed views: each is twice as long after every failure in a row."""
 
     def __init__(self, first: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._first = first
@@ -25,7 +25,7 @@ class Pauses:
         self._until: dict[str, float] = {}
 
     def failed(self, what: str) -> float:
-        """Notes a failure; gives the seconds until the next try."""
+        """Records a failure; returns the seconds until the next attempt."""
         self._failures[what] = self._failures.get(what, 0) + 1
         pause = min(self._first * 2.0 ** min(self._failures[what], 30), max(LONGEST_PAUSE, self._first))
         self._until[what] = self._clock() + pause
@@ -41,8 +41,8 @@ class Pauses:
 
 
 class Watch:
-    """Looks at views again and again. ``changed`` is told of every view that was refreshed and ``failed`` of every
-    failure, with the seconds until it is tried again; a failure of the whole look has no view."""
+    """Checks views repeatedly. Calls ``changed`` for every refreshed view, and ``failed`` for every failure, with the
+    seconds until it is tried again; a failure of the whole check has no view."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Watch:
         self.looks = 0
 
     def run(self, rounds: int) -> None:
-        """Looks this many times; without end if it is 0."""
+        """Checks the views this many times; forever if it is 0."""
         while True:
             pause = self.look()
             self.looks += 1
@@ -67,7 +67,7 @@ class Watch:
             time.sleep(pause)
 
     def look(self) -> float:
-        """Refreshes what has changed; gives the seconds until the next look."""
+        """Refreshes the views whose tables have changed; returns the seconds until the next check."""
         try:
             outcomes = refresh_all(self.rv.catalog, self.names, resting=self._pauses.resting())
         except Exception as error:  # the catalog cannot be read

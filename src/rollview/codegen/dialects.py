@@ -1,4 +1,4 @@
-"""What other engines call by another name than the translating library thinks, or have no name for."""
+"""Functions that sqlglot would print wrongly for an engine, or that an engine does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rollview.codegen.ordered import distinct_in_order, lists_in_duckdb, ordered
 from rollview.plan.expressions import Expr, conjunction
 from rollview.plan.nodes import Generate
 
-#: What the library's printer would make into something else, and Spark's own name for it.
+#: Functions that sqlglot would print as something else, and Spark's own name for each.
 _SPARK_NAMES: dict[type[Expr], str] = {
     exp.ArgMax: "MAX_BY",
     exp.ArgMin: "MIN_BY",
@@ -23,7 +23,7 @@ _SPARK_NAMES: dict[type[Expr], str] = {
 
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
-    """A tree of Spark SQL, changed in place, as the dialect's printer should see it."""
+    """Prepares a tree of Spark SQL, in place, for sqlglot's printer of a dialect."""
     if dialect == "spark":
         return in_spark(tree)
     if dialect == "duckdb":
@@ -32,7 +32,7 @@ def in_dialect(tree: Expr, dialect: str) -> Expr:
 
 
 def in_spark(tree: Expr) -> Expr:
-    """Every function by its own name and with all its arguments, and TIME as what it is."""
+    """Keeps the names and all arguments of Spark's functions, and the type TIME."""
     tree = ordered_in_spark(tree)
     for node in list(tree.find_all(*_SPARK_NAMES, exp.DataType)):
         if type(node) in _SPARK_NAMES:
@@ -45,8 +45,8 @@ def in_spark(tree: Expr) -> Expr:
 
 
 def in_duckdb(node: Expr) -> Expr:
-    """Spark's percentile interpolates, DuckDB's quantile does not; LATERAL VIEW OUTER would lose its OUTER; keys cannot
-    stand before GROUPING SETS."""
+    """Percentiles, which interpolate in Spark; LATERAL VIEW OUTER, whose OUTER sqlglot drops; and GROUPING SETS, before
+    which DuckDB allows no keys."""
     if isinstance(node, exp.Lateral) and node.args.get("view") and node.args.get("outer"):
         if isinstance(node.this, exp.Explode):
             value = in_dialect(node.this.this.copy(), "duckdb")
@@ -63,14 +63,14 @@ def in_duckdb(node: Expr) -> Expr:
 
 
 def in_postgres(node: Expr) -> Expr:
-    """What PostgreSQL calls this part of an expression."""
+    """Rewrites a node of an expression for PostgreSQL."""
     if isinstance(node, exp.Filter):
         return _aggregate(node.this, node.expression.this) or node
     return _aggregate(node, None) or node
 
 
 def _aggregate(node: Expr, where: Expr | None) -> Expr | None:
-    """An aggregate of the rows that meet a condition; None if PostgreSQL calls it as Spark does."""
+    """An aggregate over the rows that meet a condition; None if it is the same in PostgreSQL."""
     value = node.this
     if isinstance(node, exp.ArgMax | exp.ArgMin):
         ties = node.expression.expressions if isinstance(node.expression, exp.Order) else []
@@ -109,13 +109,13 @@ def _without_null(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
 
 
 def _array(aggregate: Expr, value: Expr, where: Expr | None) -> Expr:
-    """Spark collects no NULLs, and of no values an empty array."""
+    """An array without NULLs, which is empty if there are no values, as in Spark."""
     return exp.Coalesce(this=_without_null(aggregate, value, where), expressions=[exp.Literal.string("{}")])
 
 
 def inner_generator(generator: Expr) -> Expr:
-    """The generator without OUTER, which LATERAL VIEW says itself."""
-    if isinstance(generator, exp.PosexplodeOuter):  # which the library takes for an ExplodeOuter, too
+    """The generator without OUTER, which is a keyword of LATERAL VIEW."""
+    if isinstance(generator, exp.PosexplodeOuter):  # in sqlglot, this is an ExplodeOuter, too
         return exp.Posexplode(this=generator.this.copy())
     if isinstance(generator, exp.ExplodeOuter):
         return exp.Explode(this=generator.this.copy())

@@ -1,9 +1,9 @@
-"""Operators that one SELECT can say: projections and filters, down to the relation that they read.
+"""Projections and filters as one SELECT, down to the relation that they read.
 
 Before: ``project a + 1 AS c`` over ``filter b > 2`` over ``project x AS a, y AS b`` over ``scan t``: four CTEs.
 After: ``SELECT x + 1 AS c FROM t WHERE y > 2``.
-An engine looks at every SELECT several times before it runs one. A value that is computed stays in a SELECT of its own
-if it is read more than once.
+An engine analyses every SELECT several times before it runs a query. A computed value keeps a SELECT of its own if it
+is read more than once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rollview.plan.nodes import Column, Filter, Node, Project, Scan
 
 @dataclass(frozen=True)
 class Flat:
-    """Values over the rows of ``source`` that meet the conditions; with ``read``, over the relation that it scans."""
+    """Values over the rows of ``source`` that meet the conditions, or, with ``read``, of the relation that it scans."""
 
     source: Node
     values: tuple[Expr, ...]
@@ -29,8 +29,8 @@ class Flat:
 
 
 def flattened(node: Node, values: Sequence[Expr], *, computed: bool = True) -> Flat:
-    """Values over an operator's rows, as values over the rows of one further down; without ``computed``, columns only
-    are put in for columns."""
+    """Values over an operator's rows, as values over the rows of an operator below it. Without ``computed``, only
+    columns replace columns."""
     given, conditions = list(values), list[Expr]()
 
     def put_in(below: Mapping[str, Expr]) -> None:
@@ -48,7 +48,7 @@ def flattened(node: Node, values: Sequence[Expr], *, computed: bool = True) -> F
     read = node if isinstance(node, Scan) and not _names_of_its_own([*given, *conditions]) else None
     if read is not None:
         put_in({c.name: _typed(source, c) for c, source in zip(read.columns, read.sources, strict=True)})
-    return Flat(node, tuple(given), tuple(dict.fromkeys(conditions)), read)  # a restriction may be there twice
+    return Flat(node, tuple(given), tuple(dict.fromkeys(conditions)), read)  # a restriction may occur twice
 
 
 def _typed(name: str, column: Column) -> Expr:
@@ -58,7 +58,7 @@ def _typed(name: str, column: Column) -> Expr:
 
 
 def _names_of_its_own(values: Sequence[Expr]) -> bool:
-    """Whether values have names for parts of themselves, which a column of a relation may be called as well."""
+    """Whether values contain names of fields or lambda arguments, which may also be names of columns."""
     return any(value.find(exp.Lambda, exp.Dot) for value in values)
 
 

@@ -1,4 +1,4 @@
-"""Aggregates over rows in an order, ``f(x ORDER BY k)``, as each dialect says them.
+"""Aggregates with an order, ``f(x ORDER BY k)``, in each dialect.
 
 | function | Spark |
 |---|---|
@@ -8,9 +8,8 @@
 | collect_set(x), by x itself | ``sort_array(collect_set(x))`` |
 | listagg(x) over a window | ``array_join`` of such a list |
 
-DuckDB and PostgreSQL have the order inside the call; a list of no values is NULL there, and empty in Spark. Spark
-compares structs field by field, NULL first; the orders are ascending, but for that of ``max_by``, which takes the
-greatest.
+DuckDB and PostgreSQL write the order inside the call; there a list of no values is NULL, in Spark it is empty. Spark
+compares structs field by field, NULL first. All orders are ascending, except that ``max_by`` takes the greatest.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from rollview.plan.expressions import Expr, conjunction, grouped
 
 _ORDERED = (exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.GroupConcat)
 
-#: The fields of an element while it is put in order, and the elements in a lambda.
+#: The fields of the structs that are sorted, and the arguments of the lambda that compares them.
 _BY, _VALUE = "o", "v"
 _EACH, _OTHER = exp.to_identifier("e"), exp.to_identifier("f")
 
 
 def ordered_in_spark(tree: Expr) -> Expr:
-    """A tree in which no aggregate has an order that Spark has no words for. Changed in place."""
+    """Rewrites aggregates with an order that Spark cannot express. Changes the tree in place."""
     holder = exp.Paren(this=tree)
     for node in list(holder.find_all(*_ORDERED)):
         order = _order_of(node)
@@ -53,7 +52,7 @@ def ordered_in_spark(tree: Expr) -> Expr:
 
 
 def ordered_in_duckdb(node: Expr) -> Expr:
-    """A function with an order, as DuckDB's printer should see it."""
+    """Prepares a function with an order for sqlglot's printer of DuckDB."""
     if isinstance(node, exp.Window) and isinstance(node.this, exp.Filter):  # its window functions take no FILTER
         called, condition = node.this.this, node.this.expression.this
         if isinstance(called, exp.First | exp.Last) and isinstance(called.this, exp.Order):
@@ -89,7 +88,7 @@ def lists_in_duckdb(tree: Expr) -> Expr:
 
 
 def _listed(node: Expr) -> Expr:
-    """What an aggregate makes a list of, with DISTINCT and ORDER BY."""
+    """The argument of an aggregate that makes a list, with DISTINCT and ORDER BY."""
     if isinstance(node, exp.ArrayAgg):
         found: Expr = node.this.copy()
         return found
@@ -118,12 +117,12 @@ def _order_of(node: Expr) -> exp.Order | None:
 
 
 def _in_wrapper(node: Expr, kind: type[Expr]) -> Expr:
-    """What the node is the function of, if that is of a kind; else itself."""
+    """The node's parent, if it is of a kind and the node is its function; else the node itself."""
     return node.parent if isinstance(node.parent, kind) and node.arg_key == "this" else node
 
 
 def _over_structs(node: Expr, order: exp.Order, condition: Expr | None) -> Expr:
-    """The function over structs that begin with what its order is by."""
+    """The function over structs that begin with the terms of its order."""
     terms = [term.this.copy() for term in order.expressions]
     conditions = [] if condition is None else [condition]
     if isinstance(node, exp.ArgMax | exp.ArgMin):
@@ -155,7 +154,7 @@ def _elements(collected: Expr, value: Expr) -> Expr:
 
 
 def _joined(elements: Expr, node: Expr) -> Expr:
-    """The elements of LISTAGG as a text; NULL if there are none."""
+    """The elements of LISTAGG as a string; NULL if there are none."""
     if not isinstance(node, exp.GroupConcat):
         return elements
     separator = node.args.get("separator") or exp.Literal.string("")
@@ -169,7 +168,7 @@ def _field(element: exp.Identifier, name: str) -> Expr:
 
 
 def _where(value: Expr, conditions: Sequence[Expr]) -> Expr:
-    """The value, or NULL, which aggregates pass over."""
+    """The value if the conditions hold, else NULL, which aggregates ignore."""
     condition = conjunction(conditions)
     return value if condition is None else exp.Case(ifs=[exp.If(this=condition, true=value)])
 

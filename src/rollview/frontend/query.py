@@ -1,4 +1,4 @@
-"""A view's query: its text, read once, and its plan.
+"""A view's query: its text, parsed once, and its plan.
 
 text → tree → plan → key → CompiledView
 """
@@ -24,7 +24,7 @@ from rollview.plan.rewrite import apply_rule, normalise
 from rollview.plan.rewrite.expand_grouping_sets import expand_grouping_sets
 from rollview.stack import deep
 
-#: Functions that give another result at every call: a view that uses one can never equal its query.
+#: Functions that return another result at every call: a view that uses one can never equal its query.
 _RANDOM = {
     "rand", "randn", "random", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id",
     "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length",
@@ -33,7 +33,7 @@ _RANDOM = {
 #: Functions that run code outside the query.
 _OUTSIDE = {"reflect", "java_method", "try_reflect"}
 
-#: What SQL calls a sample of a table's rows.
+#: The keywords for a sample of a table's rows.
 _SAMPLE = ("TABLESAMPLE", "SAMPLE")
 
 #: Functions whose result depends on when, where and by whom they are called.
@@ -47,26 +47,26 @@ TIME_DEPENDENT = "time_dependent"
 
 @dataclass(frozen=True)
 class Query:
-    """What defines a view: a text in some language, of which there is one so far."""
+    """What defines a view: a text in a language; the only one so far is SQL."""
 
     text: str
     language: str = "sql"
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Every mention of a table, in the order of the text."""
+        """Every reference to a table, in the order of the text."""
         return references(self.text)
 
     def plan(self, tables: Tables) -> CompiledView:
-        """The query compiled over tables that look like this. Raises Unbuildable if it cannot be planned."""
+        """The query compiled over tables with these columns and keys. Raises Unbuildable if it cannot be planned."""
         return compile_view(self.text, tables)
 
     def refuse_random(self) -> None:
-        """Raises an error that underlines what may give another result at every call."""
+        """Raises an error that underlines what may return another result at every call."""
         refuse_random(self.text, query_tree(self.text))
 
     def unknown_functions(self, known: Collection[str]) -> list[exp.Anonymous]:
-        """The functions that the query calls beside those known: a user's own."""
+        """The calls of functions that are not known: those that the user registered."""
         return unknown_functions(self.text, known)
 
     def to_json(self) -> dict[str, Any]:
@@ -76,8 +76,8 @@ class Query:
 @dataclass(frozen=True)
 class CompiledView:
     """``reason`` says why the view is always recomputed in full; None if it need not be. ``fingerprint`` is that of the
-    query, whatever its plan is made into. ``partitions`` is what helpers store of its windows, ``choices`` are what the
-    query leaves open, and how the plan decides it."""
+    plan without helpers. ``partitions`` are the helpers of windows' partitions. ``choices`` are what the query leaves
+    open, and how the plan decides it."""
 
     sql: str
     plan: Node
@@ -93,12 +93,12 @@ class CompiledView:
 
 @deep
 def compile_view(sql: str, tables: Tables) -> CompiledView:
-    """Compiles a query. Raises Unbuildable if no plan can be made of it, and an error if it can never be maintained."""
+    """Compiles a query. Raises Unbuildable if it cannot be planned, another error if no view can have it."""
     tree = parse_query(sql)
     refuse_random(sql, tree)
     if where := misread_pipe(sql):
-        raise Unbuildable(f"{where.text} at this place of a pipe cannot be compiled yet", where=where)
-    # before columns are pruned, so that a CTE is the same rows for all its readers; grouping sets have a key as a union
+        raise Unbuildable(f"{where.text} at this place in a pipe cannot be compiled yet", where=where)
+    # before columns are pruned, so that all readers of a CTE share a plan; as a union, grouping sets have a key
     built = decided(apply_rule(build_plan(tree, sql, tables), expand_grouping_sets))
     plan = normalise(built.plan)
     if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
@@ -108,30 +108,29 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
 
 
 def refuse_random(sql: str, tree: exp.Query) -> None:
-    """Raises an error that underlines a function or a sample which may give something else each time."""
+    """Raises an error that underlines a function or a sample which may return something else each time."""
     for node in tree.walk():
         if isinstance(node, exp.TableSample):
             raise NotDeterministic(
                 "A view cannot read a sample of a table",
                 where=_sample(sql),
-                why="which rows it takes depends on chance or on the table's files, so the view could never equal "
-                "its query",
-                todo="copy the sample once into a table and read that, or choose the rows by a condition",
+                why="its rows depend on chance or on the table's files, so the view could never equal its query",
+                todo="copy the sample once into a table and read that, or select the rows by a condition",
             )
         if called := _calls(node) & (_RANDOM | _OUTSIDE):
             name = min(called, key=lambda word: (word not in sql.lower(), word))
             raise NotDeterministic(
                 f"A view cannot use {name}()",
                 where=place(sql, node) or Place.find(sql, name),
-                why="it runs code outside the query, which may give another result at every call"
+                why="it runs code outside the query, which may return another result at every call"
                 if name in _OUTSIDE
-                else "it gives another result at every call, so the view could never equal its query",
+                else "it returns another result at every call, so the view could never equal its query",
                 todo="compute the value once, into a column of a base table",
             )
 
 
 def _sample(sql: str) -> Place | None:
-    """Where the first sample of a table is asked for."""
+    """The place of the first TABLESAMPLE."""
     cursor = Cursor(SqlTokens.of(sql))
     while not cursor.done:
         start = cursor.position
@@ -143,7 +142,7 @@ def _sample(sql: str) -> Place | None:
 
 
 def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
-    """The functions that the query calls beside those known, where it calls them: a user's own."""
+    """The calls of functions that are not known: those that the user registered."""
     calls = [node for node in query_tree(sql).walk() if isinstance(node, exp.Anonymous)]
     return [node for node in calls if node.name.lower() not in known]
 

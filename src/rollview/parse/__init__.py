@@ -2,15 +2,15 @@
 
 | file | what it does |
 |---|---|
-| ``tokens.py`` | a cursor over the tokens of a statement, which gives back the text between two of them |
-| ``names.py`` | names of tables and views, read and quoted |
+| ``tokens.py`` | a cursor over the tokens of a statement, which returns the text between two of them |
+| ``names.py`` | names of tables and views, parsed and quoted |
 | ``tree.py`` | a query as a sqlglot tree, the same for all spellings |
 | ``tables.py`` | statements that create and change tables |
 | ``views.py`` | statements about materialized views |
-| ``references.py`` | the tables that a query names, and where |
+| ``references.py`` | the tables that a query names, and their places in the text |
 | ``reads.py`` | the tables that a statement reads |
 | ``parameters.py`` | values in place of ``:name`` and ``?`` |
 | ``stored_names.py`` | the names of the tables that store views |
-| ``mistakes.py`` | sqlglot's syntax errors in our words |
+| ``mistakes.py`` | sqlglot's syntax errors, translated |
 | ``logs.py`` | keeps libraries from logging what rollview reports itself |
 """

@@ -1,8 +1,8 @@
-"""What libraries log on their own.
+"""Logging of libraries.
 
-PySpark writes each error of a statement to stderr, with Java's stack, when it makes the exception; sqlglot warns of
-what it cannot read or print. What rollview has to say about these, it says itself. So what rollview calls is not
-logged, and what the user calls, on the same session, too, is logged as ever.
+PySpark writes each error of a statement to stderr, with Java's stack, when it creates the exception; sqlglot warns of
+SQL that it cannot parse or print. rollview reports these errors itself. So records that come from rollview's own calls
+are dropped; records from the user's calls, even on the same session, are still logged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import traceback
 
 
 class _NotOurs(logging.Filter):
-    """Passes on what is not logged below a call of rollview."""
+    """Drops records that are logged below a call of rollview."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         callers = (str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_stack(None))
@@ -23,6 +23,6 @@ _FILTER = _NotOurs()
 
 
 def silence(*loggers: logging.Logger) -> None:
-    """Keeps libraries from logging what comes of rollview's own calls."""
+    """Drops what these loggers log because of rollview's own calls."""
     for logger in loggers:
-        logger.addFilter(_FILTER)  # a filter that is there is not added again
+        logger.addFilter(_FILTER)  # has no effect if it was added before

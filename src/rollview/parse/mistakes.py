@@ -1,4 +1,4 @@
-"""What the parser's library says of a text that it cannot read, in our words."""
+"""sqlglot's syntax errors, translated into errors of rollview."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from rollview.errors import Place, SqlSyntaxError
 
-#: What opens a part of the text, what such a part is, and what closes it.
+#: What opens a part of a text: the name of such a part, and what closes it.
 _PARTS = {
     "'": ("string", "'"),
     '"': ("string", '"'),
@@ -19,7 +19,7 @@ _PARTS = {
     "{#": ("comment", "#}"),
 }
 
-#: What the library says, and what we say: nothing about classes and tokens.
+#: sqlglot's messages, and ours, which do not mention classes and tokens.
 _SENTENCES = (
     (r"Required keyword: .*", "an expression is missing here"),
     (r"Invalid expression / Unexpected token", "this is not expected here"),
@@ -32,7 +32,7 @@ _SENTENCES = (
 
 @contextlib.contextmanager
 def readable(sql: str, what: str = "This SQL cannot be read") -> Iterator[None]:
-    """Turns what the library raises about ``sql`` into an error that underlines the place."""
+    """Turns errors that sqlglot raises about ``sql`` into an error that underlines the place."""
     try:
         yield
     except TokenError as error:
@@ -40,12 +40,12 @@ def readable(sql: str, what: str = "This SQL cannot be read") -> Iterator[None]:
     except ParseError as error:
         raise _not_parsed(sql, error, what) from error
     except (SqlglotError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        # the library trips over some texts that are no SQL in any dialect
+        # sqlglot fails in these ways on some texts that are not SQL in any dialect
         raise SqlSyntaxError(what, where=Place(sql, 0, len(sql.split("\n")[0]))) from error
 
 
 def _not_closed(sql: str, error: TokenError) -> SqlSyntaxError:
-    """A text that is not even a row of tokens: something that was opened is not closed."""
+    """The error for a text that cannot be split into tokens: a string, name or comment is not closed."""
     said = re.fullmatch(r"Missing .+ from \d+:(\d+)", str(error.__cause__))
     begin = int(said[1]) if said else max(sql.rfind(mark) for mark in _PARTS)
     mark = next((mark for mark in _PARTS if sql.startswith(mark, begin)), None)

@@ -1,4 +1,4 @@
-"""Names of tables and views: written by a user, or to be written into SQL."""
+"""Names of tables and views: parsed from a user's text, and quoted for SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def quote_name(name: Name) -> str:
 
 
 def parse_name(text: str) -> Name:
-    """The parts of a name as an API call gives it: ``v``, ``db.v``, ```my view```, or simply ``my view``."""
+    """The parts of a name that is an argument of an API call: ``v``, ``db.v``, ```my view```, or just ``my view``."""
     try:
         cursor = Cursor(SqlTokens.of(text))
         name = cursor.name("a name")

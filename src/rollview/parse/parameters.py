@@ -1,8 +1,8 @@
 """Parameters of SQL text: ``:name`` and ``?``, replaced by literals of the values that are given for them.
 
-The literals become part of the text, so a parameter can stand wherever a literal can, in every kind of statement and on
+The literals become part of the text, so a parameter is allowed wherever a literal is, in every kind of statement and on
 every engine; the stored query of a view holds the values it was created with. Markers are found among the tokens of the
-text: what looks like one in a string, a quoted name or a comment is not a marker, and neither are the colons of
+text. So there are no markers in strings, quoted names and comments, and neither are the colons of
 ``x::INT``, ``v:path`` and ``STRUCT<a: INT>``.
 """
 
@@ -25,7 +25,7 @@ from rollview.parse.tokens import SqlTokens, Word
 #: Values by name, for ``:name``, or in the order of the text, for ``?``.
 Args = Mapping[str, Any] | Sequence[Any]
 
-#: After these words an expression begins; after any other word, a colon leads into the value that the word names.
+#: An expression begins after these words; after any other word, a colon begins a path into the value of that name.
 _BEFORE_EXPRESSIONS = {
     "ALL", "AND", "BETWEEN", "BY", "CASE", "DEFAULT", "DISTINCT", "DIV", "ELSE", "ESCAPE", "FOR", "FROM", "HAVING",
     "ILIKE", "IN", "INTERVAL", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "QUALIFY", "RANGE", "REGEXP",
@@ -44,7 +44,7 @@ _CODES = {"'": "chr(39)", "\\": "chr(92)"}
 
 @dataclass(frozen=True)
 class Marker:
-    """A place that a value is wanted for: by ``name``, or by position if the name is None."""
+    """A place that needs a value: by ``name``, or by position if the name is None."""
 
     name: str | None
     start: int
@@ -74,9 +74,9 @@ def _ends_value(token: Word) -> bool:
 
 def bound(statements: Sequence[str], args: Args, raw: Callable[[], bool] = lambda: False) -> list[str]:
     """The statements with the markers replaced by literals. Named values are shared by all statements; positional ones
-    are taken in order, from the first statement to the last. Every marker needs a value; values that no marker asks for
-    are ignored, as ``spark.sql`` ignores them. ``raw`` tells whether the session reads a backslash in a string as a
-    plain character; it is asked only if that matters."""
+    are taken in order, from the first statement to the last. Every marker needs a value; values without a
+    marker are ignored, as ``spark.sql`` ignores them. ``raw`` returns whether the session reads a backslash in a string
+    as a plain character; it is called only if that matters."""
     named = isinstance(args, Mapping)
     if isinstance(args, str | bytes) or not isinstance(args, Mapping | Sequence):
         raise UserError(
@@ -101,13 +101,13 @@ def bound(statements: Sequence[str], args: Args, raw: Callable[[], bool] = lambd
 
 
 def _apart(text: str, before: str, after: str) -> str:
-    """A literal with a space on either side if it would run into the word there: ``LIMIT:n``."""
+    """A literal, with spaces that keep it apart from adjacent words: ``LIMIT:n``."""
     left = " " if re.search(r"\w$", before) else ""
     return left + text + (" " if re.match(r"\w", after) else "")
 
 
 def _what(which: object) -> str:
-    """A parameter as errors call it."""
+    """The name of a parameter in error messages."""
     return f":{which}" if isinstance(which, str) else f"? number {which + 1}" if isinstance(which, int) else repr(which)
 
 
@@ -194,7 +194,7 @@ def _double(value: float) -> str:
         name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return f"CAST('{name}' AS DOUBLE)"
     text = float.__repr__(value)
-    return _signed(text + ("D" if "e" in text else "E0D"))  # with an exponent no engine takes it for a decimal first
+    return _signed(text + ("D" if "e" in text else "E0D"))  # with an exponent, no engine reads it as a decimal
 
 
 def _decimal(value: decimal.Decimal, what: str) -> str:
@@ -213,7 +213,7 @@ def _too_long(what: str) -> UserError:
 
 
 def _signed(number: str) -> str:
-    """A number that can stand after any operator: two minus signs in a row would begin a comment."""
+    """A number in parentheses if it is negative: two minus signs in a row would begin a comment."""
     return f"({number})" if number.startswith("-") else number
 
 

@@ -1,4 +1,4 @@
-"""The tables that a statement names, as far as its text says: what has to be readable before it runs."""
+"""The tables that a statement names in its text: they must be readable before it runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rollview.parse.tables import (
 
 
 def tables_in(statement: TableStatement | DropPlainView | ShowTables | None, sql: str) -> frozenset[Name] | None:
-    """The tables that a statement reads or changes rows of; None if that is not known: a statement of the engine's own
-    that is no query. What a statement creates or drops is not among them."""
+    """The tables whose rows a statement reads or changes, without those that it creates or drops. None if they are not
+    known: for a statement that only the engine understands and that is not a query."""
     if isinstance(statement, DropTable | DropPlainView | ShowTables):
         return frozenset()
     if statement is None:
@@ -38,7 +38,7 @@ def _queries(statement: TableStatement) -> Iterator[str]:
     """The parts of a statement that read tables, each as a query."""
     if isinstance(statement, Insert | CreateTable):
         if statement.query is not None and not re.match(r"\s*VALUES\b", statement.query, re.IGNORECASE):
-            yield statement.query  # of VALUES there may be very many, and no table among them
+            yield statement.query  # VALUES may have very many rows, and names no table
         return
     conditions: list[str | None] = []
     values = []

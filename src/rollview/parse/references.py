@@ -1,7 +1,7 @@
-"""The tables that a query reads, and where in its text they are named.
+"""The tables that a query reads, and the places in its text that name them.
 
-A query is run over other relations (a pinned version, a changed one) by replacing just the names in its text, so that
-Spark sees everything else as the user wrote it.
+To run a query over other relations, such as a fixed version of a table, only the names in its text are replaced: Spark
+reads everything else as the user wrote it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rollview.stack import deep
 
 @dataclass(frozen=True)
 class Reference:
-    """One mention of a table: its name, the characters that name it, and whether an alias follows."""
+    """One reference to a table: its name, the place of the name in the text, and whether it has an alias."""
 
     name: Name
     start: int
@@ -31,13 +31,13 @@ class Reference:
 
 
 def parse_query(sql: str) -> exp.Query:
-    """The tree of a query in Spark's dialect, to be changed at will; an error underlines what cannot be read."""
+    """The tree of a query in Spark's dialect; the caller may change it. An error underlines what cannot be parsed."""
     return query_tree(sql).copy()
 
 
 @lru_cache(maxsize=16)
 def query_tree(sql: str) -> exp.Query:
-    """The tree of a query, to be looked at only: it is read once for all."""
+    """The tree of a query, which the caller must not change: it is cached."""
     with readable(sql, "This query cannot be read"):
         trees = read(sql)
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
@@ -52,9 +52,9 @@ def query_tree(sql: str) -> exp.Query:
 @lru_cache(maxsize=64)
 @deep
 def references(sql: str) -> tuple[Reference, ...]:
-    """Every table that the query names, in the order of the text; names of CTEs are not among them."""
+    """Every table that the query names, in the order of the text, without CTEs."""
     tree = parse_query(sql)
-    for table in tree.find_all(exp.Table, exp.TableAlias):  # names are compared without regard to case
+    for table in tree.find_all(exp.Table, exp.TableAlias):  # names are not case-sensitive
         if isinstance(table.this, exp.Identifier):
             table.this.set("this", table.this.name.lower())
     tables: dict[int, exp.Table] = {}
@@ -68,7 +68,7 @@ def references(sql: str) -> tuple[Reference, ...]:
 
 
 def _makes_its_rows(table: exp.Table) -> bool:
-    """Whether this is a function like ``range(10)`` or ``explode(…)``, which reads nothing."""
+    """Whether this is a table function such as ``range(10)`` or ``explode(…)``, which reads no table."""
     function = table.this
     return is_generator(function) or (isinstance(function, exp.Anonymous) and function.name.lower() == "range")
 
@@ -79,7 +79,7 @@ def _reference(sql: str, table: exp.Table) -> Reference:
         raise Unsupported(
             f"A view cannot read {table.sql('spark')}",
             where=Place.find(sql, table.sql("spark")) or Place.call(sql, table.name or getattr(table.this, "name", "")),
-            why="it is not a table whose versions can be told apart",
+            why="it is not a table with versions",
             todo="load the rows into a table and read that",
         )
     if table.args.get("when") or table.args.get("version"):
@@ -96,9 +96,9 @@ def _reference(sql: str, table: exp.Table) -> Reference:
 def substitute(
     sql: str, refs: Sequence[Reference], relations: Mapping[Name, str], keep: Callable[[str], str] = str
 ) -> str:
-    """The query with each referenced table replaced by another relation, still called as the query calls it.
+    """The query with each referenced table replaced by another relation, under the alias that the query uses.
 
-    ``keep`` is applied to the text between.
+    ``keep`` is applied to the text between the tables.
     """
     out: list[str] = []
     at = 0

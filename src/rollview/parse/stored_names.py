@@ -1,4 +1,4 @@
-"""The names of the tables that store views, and what users call them."""
+"""The names of the tables that store views, and the views that they belong to."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from rollview.errors import Damaged
 from rollview.parse.names import quote
 
-#: The name of a view's state table is the view's name after this.
+#: The name of a view's state table is this prefix and the view's name.
 STATE_PREFIX = "__rollview__"
 
-#: The name of a helper is the view's name after this and a number of its own.
+#: The name of a helper is this prefix, a number and the view's name.
 HELPER_PREFIX = "__rollview_helper_"
 
 _HELPER = re.compile(rf"{HELPER_PREFIX}[0-9a-f]{{8}}_")
 
 
 def view_of(table: str) -> str | None:
-    """The view whose rows a table stores; of a helper, the view that it helps; None if it is a user's table."""
+    """The view whose rows a table stores (for a helper, the view that reads it); None if it is a user's table."""
     *space, last = [table] if table.startswith(STATE_PREFIX) else table.rsplit(".", 1)
     if not last.startswith(STATE_PREFIX):
         return None
@@ -28,18 +28,18 @@ def view_of(table: str) -> str | None:
 
 
 def written(name: str) -> str:
-    """A table's or view's name as it can stand in a statement."""
+    """The name of a table or view, quoted for a statement if it has to be."""
     return name if re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) else quote(name)
 
 
 def damaged(table: str, why: str) -> Damaged:
-    """The error for a table whose newest version cannot be read; of a view, if the table stores one."""
+    """The error for a table whose newest version cannot be read. It names the view if the table stores one."""
     view = view_of(table)
     if view is None:
         return Damaged(
             f"The table {table} is damaged",
             why=why,
-            todo=f"bring the file back from a copy, or DROP TABLE {written(table)} and load it again",
+            todo=f"restore the file from a backup, or DROP TABLE {written(table)} and load it again",
         )
     return Damaged(
         f"The materialized view {view} is damaged",

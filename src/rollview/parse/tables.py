@@ -1,4 +1,4 @@
-"""The statements that make and change tables, taken apart into clauses. Expressions stay the user's own text."""
+"""Statements that create and change tables, split into clauses. Expressions stay text, as the user wrote them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class DropTable:
 
 @dataclass(frozen=True)
 class DropPlainView:
-    """DROP VIEW, which is not for materialized views."""
+    """DROP VIEW, which does not drop materialized views."""
 
     name: Name
     if_exists: bool = False
@@ -87,10 +87,10 @@ class ShowTables:
     pass
 
 
-#: What a column is called in SET: its name, or names that lead to a field of it.
+#: The assignments of SET: the name of a column or the path to a field of it, and the value.
 Assignments = tuple[tuple[Name, str], ...]
 
-#: What a store runs.
+#: The statements that a store runs.
 TableStatement = CreateTable | Insert | Update | Delete | Merge | DropTable
 
 
@@ -137,55 +137,70 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateTable:
     if or_replace and if_not_exists:
         raise cursor.refusal("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two", back=3)
     name = cursor.name("the table's name")
+    columns, key = _column_list(cursor) if cursor.take("(") else ("", ())
+    table = _with_clauses(cursor, CreateTable(name, columns, key, or_replace=or_replace, if_not_exists=if_not_exists))
+    if not table.columns and table.query is None:
+        raise cursor.error("expected a column list or AS SELECT")
+    return table
+
+
+def _column_list(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+    """The columns as DDL text, and the primary key."""
     columns: list[str] = []
     key: tuple[str, ...] = ()
-    if cursor.is_word("("):
-        cursor.take("(")
-        while True:
-            if key and (cursor.sees("PRIMARY", "KEY") or cursor.sees("CONSTRAINT")):
-                raise cursor.refusal("There are two PRIMARY KEYs", "leave out one of them")
-            if cursor.take("PRIMARY", "KEY"):
-                key = _names(cursor)
-            elif cursor.sees("CONSTRAINT") and cursor.is_word("PRIMARY", 2):
-                cursor.at += 1
-                cursor.identifier("the constraint's name")
-                cursor.expect("PRIMARY", "KEY")
-                key = _names(cursor)
-            else:
-                start = cursor.at
-                text = cursor.until(lambda: cursor.is_word(",") or cursor.sees("PRIMARY", "KEY"))
-                if cursor.take("PRIMARY", "KEY"):
-                    key = (Cursor(SqlTokens.of(text)).identifier("a column"),)
-                    text = (text + " " + cursor.until(lambda: cursor.is_word(","))).strip()
-                if cursor.at == start:
-                    raise cursor.error("expected a column")
-                columns.append(text)
-            if cursor.take(","):
-                continue
+    while True:
+        if key and (cursor.sees("PRIMARY", "KEY") or cursor.sees("CONSTRAINT")):
+            raise cursor.refusal("There are two PRIMARY KEYs", "leave out one of them")
+        if cursor.take("PRIMARY", "KEY"):
+            key = _names(cursor)
+        elif cursor.sees("CONSTRAINT") and cursor.is_word("PRIMARY", 2):
+            cursor.at += 1
+            cursor.identifier("the constraint's name")
+            cursor.expect("PRIMARY", "KEY")
+            key = _names(cursor)
+        else:
+            text, is_key = _column(cursor)
+            columns.append(text)
+            if is_key:
+                key = (Cursor(SqlTokens.of(text)).identifier("a column"),)
+        if not cursor.take(","):
             cursor.expect(")")
-            break
-    comment, properties, query = None, {}, None
+            return ", ".join(columns), key
+
+
+def _column(cursor: Cursor) -> tuple[str, bool]:
+    """One column as DDL text without PRIMARY KEY, and whether it is the primary key."""
+    start = cursor.at
+    text = cursor.until(lambda: cursor.is_word(",") or cursor.sees("PRIMARY", "KEY"))
+    is_key = cursor.take("PRIMARY", "KEY")
+    if is_key:
+        text = (text + " " + cursor.until(lambda: cursor.is_word(","))).strip()
+    if cursor.at == start:
+        raise cursor.error("expected a column")
+    return text, is_key
+
+
+def _with_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """The table with the clauses after its name and columns."""
     while not cursor.done:
         if cursor.take("USING", "DELTA"):
             continue
         if cursor.take("COMMENT"):
-            comment = cursor.string("the comment")
+            table = replace(table, comment=cursor.string("the comment"))
         elif cursor.take("TBLPROPERTIES"):
-            properties = dict(_property(item) for item in cursor.bracketed())
+            table = replace(table, properties=dict(_property(item) for item in cursor.bracketed()))
         elif cursor.sees("AS") or cursor.sees("SELECT") or cursor.sees("WITH"):
-            if columns:
+            if table.columns:
                 raise cursor.refusal("A column list and AS SELECT exclude each other", "leave out one of them")
             cursor.take("AS")
-            query = cursor.rest()
+            table = replace(table, query=cursor.rest())
         else:
             raise cursor.error(
-                "this clause of CREATE TABLE is not known here",
-                "known are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others create the "
+                "this clause of CREATE TABLE is not supported",
+                "supported are USING DELTA, COMMENT, TBLPROPERTIES and AS SELECT; for others, create the "
                 "table with Spark and Delta",
             )
-    if not columns and query is None:
-        raise cursor.error("expected a column list or AS SELECT")
-    return CreateTable(name, ", ".join(columns), key, comment, properties, query, or_replace, if_not_exists)
+    return table
 
 
 def _property(item: str) -> tuple[str, str]:
@@ -232,7 +247,7 @@ def _insert(cursor: Cursor) -> Insert:
 
 
 def _target(cursor: Cursor, *stops: str) -> tuple[Name, str]:
-    """A table with an optional alias: its name, and how the statement's expressions call it."""
+    """A table with an optional alias: its name, and the alias that expressions use."""
     name = cursor.name("the table's name")
     if cursor.take("AS") or not (cursor.done or any(cursor.is_word(stop) for stop in stops)):
         return name, cursor.identifier("an alias")
@@ -293,7 +308,7 @@ def _merge(cursor: Cursor) -> Merge:
 
 
 def _source_alias(cursor: Cursor, begin: int) -> str:
-    """The name by which expressions call the source: its alias, with or without a column list, or the table's name."""
+    """The name of the source in expressions: its alias, with or without a column list, or the table's name."""
     words = cursor.tokens[begin : cursor.at]
     last = len(words) - 1
     if words and words[last].plain and words[last].text == ")":

@@ -1,7 +1,7 @@
-"""A cursor over the tokens of a statement, which can always give back the very text between two tokens.
+"""A cursor over the tokens of a statement, which can return the original text between two tokens.
 
-Expressions inside INSERT, UPDATE, DELETE and MERGE are evaluated by Spark, so they are handed over as the user
-wrote them: the tokens only say where a clause begins and ends.
+Spark evaluates the expressions of INSERT, UPDATE, DELETE and MERGE, so it gets them as the user wrote them: the tokens
+only show where a clause begins and ends.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _STRINGS = {kind for kind in TokenType if kind.name.endswith("STRING")}
 
 
 class _Tokenizer(Spark.Tokenizer):
-    """Spark's tokens, also of statements that the library would leave unread."""
+    """Spark's tokens, even for statements that sqlglot would keep as plain text."""
 
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 @dataclass(frozen=True)
 class Word:
-    """One token: its text without quotes, and the characters ``start`` up to ``stop`` that it stands on."""
+    """One token: its text without quotes, and its characters in the statement, ``start`` up to ``stop``."""
 
     text: str
     start: int
@@ -42,7 +42,7 @@ class Word:
 
     @property
     def plain(self) -> bool:
-        """Whether this is a word or a sign, not a quoted name or a string."""
+        """Whether this is a word or a symbol, not a quoted name or a string."""
         return self.kind is not TokenType.IDENTIFIER and self.kind not in _STRINGS
 
     @property
@@ -52,7 +52,7 @@ class Word:
 
 @dataclass(frozen=True)
 class SqlTokens:
-    """A text and its tokens in Spark's dialect, keywords of several words taken apart."""
+    """A text and its tokens in Spark's dialect; a keyword of several words is several tokens."""
 
     sql: str
     tokens: Sequence[Word]
@@ -79,15 +79,15 @@ class SqlTokens:
         return quoted | {word.lower() for word in re.findall(r"\w+", self.sql)}
 
 
-#: Steps of a pipe after which the library begins a new SELECT, and others that it puts into the one before them.
+#: Steps of a pipe for which sqlglot begins a new SELECT, and others that it adds to the previous SELECT.
 _NEW_SELECT = {"SELECT", "AGGREGATE", "EXTEND", "AS", "UNION", "EXCEPT", "INTERSECT"}
 _SAME_SELECT = {"WHERE", "ORDER", "JOIN", "INNER", "LEFT", "CROSS", "LIMIT"}
 _OUTER = {"RIGHT", "FULL", "NATURAL"}
 
 
 def misread_pipe(sql: str) -> Place | None:
-    """The first step of a pipe (``FROM t |> WHERE … |> LIMIT …``) that the library which reads SQL takes for something
-    else: it puts a step into the SELECT of the steps before it, also where SQL evaluates that clause earlier."""
+    """The first step of a pipe (``FROM t |> WHERE … |> LIMIT …``) that sqlglot misreads: it adds a step to the SELECT
+    of the steps before it even if SQL evaluates that clause before them."""
     tokens = SqlTokens.of(sql).tokens
     limited, filtered = [False], [False]  # the pipe so far; one for each level of parentheses
     for token, after in pairwise(tokens):
@@ -170,7 +170,7 @@ class Cursor:
         return SqlSyntaxError(f"Syntax error: {what}, found {token.text!r}", where=place, todo=todo)
 
     def refusal(self, what: str, todo: str, back: int = 0) -> SqlSyntaxError:
-        """An error about what stands here, or before here, though it can be read."""
+        """An error about the next token, or the ``back`` tokens before it, which are valid syntax."""
         found = self.tokens[self.at - back : max(self.at, self.at - back + 1)]
         return SqlSyntaxError(what, where=Place(self.sql, found[0].start, found[-1].stop), todo=todo)
 
@@ -181,7 +181,7 @@ class Cursor:
         if not token.nameable:
             raise self.error(
                 f"expected {meaning}",
-                "put a name with other characters than letters, digits and _ into backticks: `my name`",
+                "quote a name that has characters other than letters, digits and _ with backticks: `my name`",
             )
         self.at += 1
         return token.text.replace("``", "`") if token.quoted else token.text
@@ -205,9 +205,9 @@ class Cursor:
         return text
 
     def until(self, stop: Callable[[], bool]) -> str:
-        """The text up to where ``stop`` holds outside all brackets, or up to the end; the cursor stands there.
+        """Moves to the first token outside brackets at which ``stop`` holds, or to the end; returns the text up to it.
 
-        CASE and END are brackets, too.
+        CASE and END count as brackets.
         """
         start, depth, last = self.position, 0, self.position
         cases = 0
@@ -237,7 +237,7 @@ class Cursor:
             raise self.error("expected the end of the statement")
 
     def bracketed(self) -> list[str]:
-        """The texts of a list in parentheses, split at its commas."""
+        """The items of a list in parentheses, as text."""
         self.expect("(")
         items: list[str] = []
         while True:

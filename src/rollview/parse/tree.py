@@ -1,7 +1,7 @@
-"""SQL as a tree, the same for every spelling of one thing.
+"""SQL as a tree, the same tree for every spelling of a construct.
 
-The library that reads it knows many dialects. Where Spark's has another default or one more way to write something than
-the library thinks, it is settled here, so that no later step has to ask.
+sqlglot parses many dialects. If Spark has another default or another spelling than sqlglot assumes, the tree is
+corrected here, so that no later step has to know.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rollview.errors import Place
 from rollview.parse.logs import silence
 from rollview.stack import TooDeep, deep
 
-#: The setting of a session with which Spark takes ``\n`` in a string for two characters.
+#: The setting of a session with which Spark reads ``\n`` in a string as two characters.
 RAW_STRINGS = "spark.sql.parser.escapedStringLiterals"
 
-#: Settings with which Spark reads a text in another way than the compiler; the first takes ``"x"`` for a name.
+#: Settings with which Spark reads a text in another way than the compiler; with the first, ``"x"`` is a name.
 OTHER_SPELLINGS = ("spark.sql.ansi.doubleQuotedIdentifiers", RAW_STRINGS)
 
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
@@ -29,22 +29,22 @@ _GENERATOR_NAMES = {"json_tuple", "inline_outer", "inline", "posexplode_outer", 
 
 silence(logging.getLogger("sqlglot"))
 
-#: Brackets and CASEs inside each other.
+#: The deepest nesting of brackets and CASE.
 _DEEPEST = 1_000
 _OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
-#: Clauses that other dialects have after the argument of an aggregate.
+#: Clauses that other dialects allow after the argument of an aggregate.
 _CLAUSES = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.HAVING}
 
-#: After these comes a value: LIMIT is a name there.
+#: A value follows these tokens, so LIMIT is a name there.
 _BEFORE_VALUES = {TokenType.L_PAREN, TokenType.COMMA, TokenType.DISTINCT}
 
 _SPARK = Dialect.get_or_raise("spark")
 
 
 class _Parser(SparkParser):
-    """``v:a.b`` is a path into a VARIANT. The call of a function has no clauses inside, as it has in other dialects."""
+    """Reads ``v:a.b`` as a path into a VARIANT, and refuses clauses inside a call, which other dialects allow."""
 
     COLON_IS_VARIANT_EXTRACT = True
 
@@ -63,7 +63,7 @@ class _Parser(SparkParser):
         return found
 
     def _refuse_clause(self, first: int) -> None:
-        """Raises an error if there is a clause in the part of a call that has been read since; not in brackets."""
+        """Raises an error if the tokens of a call from ``first`` on hold a clause outside brackets."""
         depth = 0
         for before, token in pairwise(self._tokens[first - 1 : self._index]):
             depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
@@ -75,7 +75,7 @@ class _Parser(SparkParser):
 
 @deep
 def read(sql: str) -> list[exp.Expr]:
-    """The statements in a text, or the one expression. Raises the library's error where it cannot be read."""
+    """The statements in a text, or its only expression. Raises sqlglot's error if the text cannot be parsed."""
     tokens = _doubled_quotes(_SPARK.tokenize(sql), sql)
     _check_depth(sql, tokens)
     _window_is_a_name(tokens)
@@ -87,7 +87,7 @@ def read(sql: str) -> list[exp.Expr]:
 
 
 def _check_depth(sql: str, tokens: list[Token]) -> None:
-    """Refuses what nests deeper than can be read, before that takes long."""
+    """Refuses SQL that is nested too deeply to be parsed, before parsing takes long."""
     depth = cases = 0
     for token in tokens:
         if token.token_type in _OPENS:
@@ -103,14 +103,14 @@ def _check_depth(sql: str, tokens: list[Token]) -> None:
 
 
 def is_generator(expr: exp.Expr) -> bool:
-    """Whether this makes rows of one."""
+    """Whether this is a generator: a function that returns several rows for one."""
     if isinstance(expr, exp.Anonymous):
         return expr.name.lower() in _GENERATOR_NAMES
     return isinstance(expr, _GENERATORS)
 
 
 def _doubled_quotes(tokens: list[Token], sql: str) -> list[Token]:
-    """``'it''s'`` is one string, which says *it's*; the library sees two, as if there were a space between them."""
+    """Joins the tokens of ``'it''s'``: it is one string, *it's*, but sqlglot reads two."""
     found: list[Token] = []
     for token in tokens:
         last = found[-1] if found else None
@@ -124,7 +124,7 @@ def _doubled_quotes(tokens: list[Token], sql: str) -> list[Token]:
 
 
 def _window_is_a_name(tokens: list[Token]) -> None:
-    """``window(t, '1 hour')`` and ``window.start``: the word begins a clause only before a name and AS."""
+    """Reads WINDOW as a name in ``window(t, '1 hour')`` and ``window.start``: it begins a clause only before a name."""
     for token, after in pairwise(tokens):
         if token.token_type is TokenType.WINDOW and after.token_type in (TokenType.L_PAREN, TokenType.DOT):
             token.token_type = TokenType.VAR
@@ -142,12 +142,12 @@ def _settle(node: exp.Expr) -> None:
     elif isinstance(node, exp.JSONExtract):
         if node.args.get("variant_extract"):
             _path_into_variant(node)
-    elif node.args.get("separator") is None:  # Spark puts nothing between the strings, the library a comma
+    elif node.args.get("separator") is None:  # Spark's default separator is the empty string, sqlglot's is a comma
         node.set("separator", exp.Literal.string(""))
 
 
 def _path_into_variant(node: exp.Expr) -> None:
-    """``v:a.b[0]`` as ``variant_get(v, '$["a"]["b"][0]', 'variant')``; a column of it is named for the last key."""
+    """``v:a.b[0]`` as ``variant_get(v, '$["a"]["b"][0]', 'variant')``; the last key names its column."""
     _, *parts = node.expression.expressions
     if not all(isinstance(part, exp.JSONPathKey | exp.JSONPathSubscript) for part in parts):
         return

@@ -11,7 +11,7 @@ from rollview.parse.tokens import Cursor, SqlTokens
 
 
 class Policy(str, Enum):
-    """What a refresh may do."""
+    """Which strategies a refresh may use."""
 
     AUTO = "AUTO"
     INCREMENTAL = "INCREMENTAL"
@@ -110,7 +110,7 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:
         raise cursor.error(
             "expected REFRESH POLICY, COMMENT or AS",
             "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; "
-            "a name with other characters than letters, digits and _ stands in backticks",
+            "quote a name that has characters other than letters, digits and _ with backticks",
         )
     if cursor.done:
         raise cursor.error("expected the view's query")

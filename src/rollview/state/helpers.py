@@ -1,15 +1,18 @@
-"""Parts of a query that are stored for themselves: helpers, which are views of rollview's own.
+"""Helpers: parts of a query that are stored in views of rollview's own.
 
 Before: ``join (part, aggregate by l_partkey [avg(l_quantity)] over lineitem)``.
-After: ``join (part, scan helper)``, and the helper is the aggregate, for the parts that the join can find.
-A change of lineitem is then added to the helper's groups, and what changed there goes on into the view: neither reads
-the lines of the touched parts again. The aggregate at the root needs no helper: its groups are what the view stores.
-A semi or anti join seeks keys in its right side; a helper stores which there are: so a changed row of the right side is
-one more, or one less, of its key, and only keys that come or go are looked for in the left.
-Groups and windows with inexact values, such as sums of floats, are stored whatever that saves: they are not the same
-when computed again, see ``delta/analysis/inexact``. Before: ``join (aggregate by g [sum(x)] over t, u)``.
-After: ``join (scan helper, u)``. Not at the top of a view with a key, where rows are replaced by what they are now.
-A window that looks backward has helpers with what its partitions amount to, and with their first and last rows: see
+After: ``join (part, scan helper)``. The helper is the aggregate, restricted to the parts that the join can find.
+A change of lineitem is added to the helper's groups, and the changes of these groups go on into the view: neither
+step reads the lines of the affected parts again. An aggregate at the root needs no helper: the view stores its groups.
+
+A semi or anti join looks up keys in its right side. A helper counts the rows of each key there, so a changed row of the
+right side changes one count, and only keys that appear or disappear are looked up in the left side.
+
+Groups and windows with inexact values, such as sums of floats, are stored even if that saves nothing: computed again,
+they would differ, see ``delta/analysis/inexact``. Before: ``join (aggregate by g [sum(x)] over t, u)``.
+After: ``join (scan helper, u)``. Not at the top of a view with a key: there, rows are replaced by their new values.
+
+A window that looks backward has helpers that store aggregates of its partitions, and their first and last rows: see
 ``delta/analysis/lookback``.
 """
 
@@ -49,82 +52,97 @@ from rollview.plan.nodes import (
 )
 from rollview.plan.rewrite import apply_rule
 
-#: Why a part of a query may be stored: because that saves reading, or because its values are not to be computed twice.
+#: Why a part of a query may be stored: to save reading, or because its values must not be computed twice.
 SAVES, SETTLES = "saves", "settles"
 
-#: The name of the helper for a part of a query, if it is worth one for these reasons; None if there is none.
+#: Names the helper for a part of a query, if one of these reasons holds for it; None if it gets no helper.
 Helper = Callable[[Node, Collection[str]], str | None]
 
 
 def helped(compiled: CompiledView, helper: Helper) -> CompiledView:
-    """The view over its helpers. What is inside an aggregate that has none is asked for, too."""
-    found: list[Scan] = []
-    done: dict[tuple[int, bool], Node] = {}
+    """The view over its helpers. If an aggregate gets no helper, the operators below it may get some."""
+    helpers = _Helpers(helper)
+    at_top = compiled.keyed.key is not None and first_rows(compiled.keyed.plan) is None
+    plan = _below_root(compiled.plan, lambda part, top: helpers.over(_prepared(part), top), at_top)
+    whole = replace(compiled, plan=plan, keyed=with_key(plan)) if helpers.tables else compiled
+    return replace(whole, partitions=helpers.partitions(_followed(whole)))
 
-    def over(node: Node, top: bool = False) -> Node:
-        if (id(node), top) not in done:  # several operators may read it
-            done[id(node), top] = replaced(node, top)
-        return done[id(node), top]
 
-    def replaced(node: Node, top: bool) -> Node:
-        if (stored := stored_as(node, top)) is not None:
+class _Helpers:
+    """Replaces parts of a plan by scans of helpers. ``tables`` are the helpers that the plan reads."""
+
+    def __init__(self, helper: Helper) -> None:
+        self.helper = helper
+        self.tables: set[str] = set()
+        self._done: dict[tuple[int, bool], Node] = {}
+
+    def over(self, node: Node, top: bool = False) -> Node:
+        """The node over helpers; several operators may read it, and get the same one."""
+        if (id(node), top) not in self._done:
+            self._done[id(node), top] = self._replaced(node, top)
+        return self._done[id(node), top]
+
+    def partitions(self, plan: Node) -> dict[str, Scan]:
+        """Helpers with what the plan's windows need to know of their partitions, by name. None reads another helper."""
+        wanted = [each for node in plan.walk() if isinstance(node, Window) for each in _stored(node)]
+        scans = {name: self._scan(node, [SAVES]) for name, node in wanted if not _tables(node) & self.tables}
+        return {name: each for name, each in scans.items() if each is not None}
+
+    def _replaced(self, node: Node, top: bool) -> Node:
+        if (stored := self._stored_as(node, top)) is not None:
             return stored
         top = top and isinstance(node, Project | Filter | UnionAll)
-        inside = node.with_inputs([over(child, top) for child in node.inputs]) if node.inputs else node
-        return over_keys(inside) if isinstance(inside, Join) else inside
+        inside = node.with_inputs([self.over(child, top) for child in node.inputs]) if node.inputs else node
+        return self._over_keys(inside) if isinstance(inside, Join) else inside
 
-    def stored_as(node: Node, top: bool) -> Node | None:
+    def _stored_as(self, node: Node, top: bool) -> Node | None:
+        """The scan of a helper that stores groups, or rows with inexact values; None if none does."""
         why = [] if top else [SETTLES]
         if isinstance(node, Aggregate) and node.keys and node.sets is None:
-            groups = scan(node, [SAVES, *why])
-            return None if groups is None else note(groups)
+            return self._noted(self._scan(node, [SAVES, *why]))
         if top or (isinstance(node, Aggregate) and node.sets is not None) or not makes_inexact(node, {}):
             return None
         assert isinstance(node, Aggregate | Window)
         whole, key = _one_group(node) if isinstance(node, Aggregate) else _rows_of(node)
-        rows = None if key is None else scan(whole, why, key)
+        rows = None if key is None else self._noted(self._scan(whole, why, key))
         if rows is None:
             return None
-        note(rows)
         return exactly(rows if isinstance(node, Window) else Filter(rows, _is_one(rows)), node.columns)
 
-    def note(scan: Scan) -> Scan:
-        found.append(scan)
-        return scan
-
-    def over_keys(node: Join) -> Join:
+    def _over_keys(self, node: Join) -> Join:
+        """A semi or anti join with a helper that stores the keys of its right side. None reads another helper."""
         sought = sought_keys(node)
-        if sought is None or _tables(node.right) & {groups.table for groups in found}:  # none over another
+        if sought is None or _tables(node.right) & self.tables:
             return node
         keys, joined = sought
-        groups = scan(keys, [SAVES])
-        return node if groups is None else joined(note(groups))
+        groups = self._noted(self._scan(keys, [SAVES]))
+        return node if groups is None else joined(groups)
 
-    def scan(node: Node, why: Collection[str], key: tuple[str, ...] = ()) -> Scan | None:
-        name = helper(node, why)
+    def _noted(self, scan: Scan | None) -> Scan | None:
+        if scan is not None:
+            self.tables.add(scan.table)
+        return scan
+
+    def _scan(self, node: Node, why: Collection[str], key: tuple[str, ...] = ()) -> Scan | None:
+        name = self.helper(node, why)
+        if name is None:
+            return None
         if isinstance(node, Aggregate):
             key = tuple(item.column.name for item in node.keys)
-        told = tuple(column.name for column in node.columns if column.name in facts_of(node).not_null)
-        return None if name is None else Scan(name, node.columns, helper_labels(node), key, not_null=told)
-
-    at_top = compiled.keyed.key is not None and first_rows(compiled.keyed.plan) is None
-    plan = _below_root(compiled.plan, lambda part, top: over(_prepared(part), top), at_top)
-    whole = replace(compiled, plan=plan, keyed=with_key(plan)) if found else compiled
-    own = {groups.table for groups in found}
-    wanted = [each for node in _followed(whole).walk() if isinstance(node, Window) for each in _stored(node)]
-    scans = {name: scan(node, [SAVES]) for name, node in wanted if not _tables(node) & own}  # none over another
-    return replace(whole, partitions={name: each for name, each in scans.items() if each is not None})
+        not_null = tuple(column.name for column in node.columns if column.name in facts_of(node).not_null)
+        return Scan(name, node.columns, helper_labels(node), key, not_null=not_null)
 
 
 def _followed(compiled: CompiledView) -> Node:
-    """What of a view is followed operator by operator: what its groups are of, or what its first rows are of."""
+    """The part of a view whose delta is derived operator by operator: the input of its groups, or of its first rows."""
     root = compiled.plan if compiled.keyed.key is None else compiled.keyed.plan
     first = first_rows(root)
     return first.input if first is not None else root
 
 
 def _stored(node: Window) -> list[tuple[str, Node]]:
-    """What can be stored of a window's partitions. Of a second partitioning, only what does not need the first."""
+    """The aggregates and rows of a window's partitions that can be stored. Of a second partitioning, only those that do
+    not need the first."""
     found: list[tuple[str, Node]] = []
     for window in one_by_one_partitioning(node):
         alone = replace(window, input=node.input)
@@ -139,31 +157,31 @@ def helper_labels(node: Node) -> tuple[str, ...]:
 
 
 def helper_id(node: Node) -> str:
-    """What a helper is found by when the view is compiled again."""
+    """Identifies a helper when the view is compiled again."""
     return fingerprint(node)
 
 
 def _one_group(node: Aggregate) -> tuple[Node, tuple[str, ...]]:
-    """The one row of an aggregate without keys, with a key."""
+    """The single row of an aggregate without keys, with a key column added."""
     passed = (Computed(column, ref(column.name)) for column in node.columns)
     one = Column(f"{node.columns[0].name}_one", "", exp.DataType.build("int"))
     return Project(node, (Computed(one, exp.Literal.number(1)), *passed)), (one.name,)
 
 
 def _is_one(rows: Scan) -> Expr:
-    """What is true of the one row, and tells that it is one."""
+    """A condition that holds for the single row, and shows that there is only one."""
     return exp.EQ(this=ref(rows.key[0]), expression=exp.Literal.number(1))
 
 
 def _rows_of(node: Window) -> tuple[Node, tuple[str, ...] | None]:
-    """The rows of a window, with their key; without one, they cannot be followed."""
+    """The rows of a window and their key; None if they have none, and so cannot be maintained."""
     keyed = with_key(node)
     return keyed.plan, keyed.key or None
 
 
 def _below_root(plan: Node, change: Callable[[Node, bool], Node], top: bool) -> Node:
-    """The plan with what is below the operators that the view's state takes in changed; of that, it is told whether it
-    is at the ``top``."""
+    """Changes the part of a plan below the operators that the view's state stores. ``change`` is given whether that
+    part is at the ``top`` of the view."""
     if isinstance(plan, Project | Filter | Limit):
         return plan.with_inputs([_below_root(plan.input, change, top and not isinstance(plan, Limit))])
     if isinstance(plan, Aggregate) and plan.sets is None:
@@ -172,7 +190,8 @@ def _below_root(plan: Node, change: Callable[[Node, bool], Node], top: bool) -> 
 
 
 def _prepared(plan: Node) -> Node:
-    """Groups before left joins, and for the keys of their partners only, as far as another table says which."""
+    """The plan with aggregates moved below left joins, and restricted to the keys of the tables that they are joined
+    with."""
     early = grouped_first(plan, Derivation(RULES, _tables(plan)))
     groups = [node for node in early.walk() if isinstance(node, Aggregate)]
     found = focused(early, Derivation(RULES, {table for node in groups for table in _tables(node)}))

@@ -1,4 +1,4 @@
-"""Expressions: names become plan columns, subqueries become columns that a join will bring."""
+"""Expressions: names become plan columns, and subqueries become columns that a join will add."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def bind(
 ) -> Expr:
     """A copy of the expression over plan columns.
 
-    Subqueries are put into ``pending`` and stand in the result as the columns that they will be; without a list they
-    cannot be there. ``aliases`` holds what the select list has named before (lateral column aliases).
+    Subqueries are added to ``pending``, and the result reads the columns that they will become; without the list,
+    subqueries are refused. ``aliases`` are the earlier items of the select list (lateral column aliases).
     """
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         known = (aliases or {}).get(node.name.casefold()) if not node.table else None

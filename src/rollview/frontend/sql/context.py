@@ -1,4 +1,4 @@
-"""What building a plan needs to know everywhere."""
+"""What every builder of a part of the plan needs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Tables = Callable[[Name], BaseTable | None]
 
 @dataclass(frozen=True)
 class Cte:
-    """A named query, and what names meant where it was written. Inside a recursion, ``step`` has its columns. If it is
-    mentioned more than once, ``built`` is to hold its plan for all mentions."""
+    """A named query, and the context of its definition. Inside a recursion, ``step`` holds its columns. If several
+    places read it, ``built`` holds the plan that they share, once it is built."""
 
     query: Expr
     labels: tuple[str, ...]
@@ -48,7 +48,7 @@ class Context:
 
 
 def again(context: Context, plan: Node) -> tuple[Node, dict[str, str]]:
-    """One more use of a plan: its rows under other column names, and the new names by the old."""
+    """A copy of a plan under new column names, and the new names by the old."""
     output = context.numbering.columns([c.label for c in plan.columns], [c.type for c in plan.columns])
     pairs = list(zip(plan.columns, output, strict=True))
     renamed = Project(plan, tuple(Computed(new, typed(old)) for old, new in pairs))
@@ -71,7 +71,7 @@ def unbuildable(context: Context, what: str, node: Expr) -> Unbuildable:
 
 
 def literal_number(context: Context, node: Expr | None, what: str) -> int | None:
-    """The number that LIMIT or OFFSET gives."""
+    """The number in LIMIT or OFFSET."""
     if node is None:
         return None
     value = node.expression if isinstance(node, exp.Limit | exp.Offset) else node

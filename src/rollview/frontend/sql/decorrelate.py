@@ -1,14 +1,14 @@
-"""Joins with a correlated plan, made into joins with an independent one.
+"""Decorrelation: a join with a correlated plan becomes a join with an independent plan.
 
-Two ways, tried in this order:
+Two methods, tried in this order:
 
-1. *Pulling*: conditions that mention the outer query move up through filters, projections, inner joins, and, if they
-   are equalities, through groups, whose keys they join; at the top they become the join's condition.
-2. *The domain* (Neumann and Kemper, "Unnesting arbitrary queries"): the distinct values that the outer query gives are
-   joined to the innermost place that needs them, and carried up to the top. This always works, but reads the outer
-   plan twice.
+1. *Pulling*: conditions that read outer columns move up through filters, projections, inner joins, and, if they are
+   equalities, through aggregations, which get their inner columns as keys; at the top they become the join's condition.
+2. *The domain* (Neumann and Kemper, "Unnesting arbitrary queries"): the distinct values of the outer columns are joined
+   at the innermost place that needs them, and passed up to the top. It applies to more plans, but reads the outer plan
+   twice.
 
-A group of no rows needs care: ``count(*)`` over nothing is 0, but a group that does not exist joins with nothing.
+An empty group is a special case: ``count(*)`` over no rows is 0, but a group that does not exist matches no row.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def mark_join(context: Context, outer: Node, inner: Node, mark: Column, compared
 
 
 def scalar_join(context: Context, outer: Node, inner: Node) -> tuple[Node, Expr]:
-    """A subquery's only value beside each row: the plan that has it, and the expression that it is there."""
+    """Adds the value of a scalar subquery to each row: the plan, and the expression for the value in it."""
     value, having, core = _peeled(inner)
     if isinstance(core, Aggregate) and not core.keys and core.sets is None:
         return _aggregate_join(context, outer, core, value, having)
@@ -90,7 +90,7 @@ def lateral_join(
     """FROM …, LATERAL (…)."""
     over: tuple[Computed, ...] = ()
     if kind == INNER and isinstance(inner, Project) and any(names_in(v) - inner.input.names for v in inner.expressions):
-        over, inner = inner.output, inner.input  # what mixes both sides is computed above the join
+        over, inner = inner.output, inner.input  # values that read both sides are computed above the join
     right, parts = independent(context, outer, inner)
     if over and condition is not None:
         condition = replace_columns(condition, {item.column.name: item.value for item in over})
@@ -104,7 +104,7 @@ def lateral_join(
 
 
 def independent(context: Context, outer: Node, inner: Node) -> tuple[Node, list[Expr]]:
-    """A plan that needs no outer columns, and the conditions that tie it to the outer plan."""
+    """The inner plan without outer columns, and the conditions that join it to the outer plan."""
     if not inner.free & outer.names:
         return inner, []
     pulled = _pull(inner, outer.names)
@@ -116,8 +116,8 @@ def independent(context: Context, outer: Node, inner: Node) -> tuple[Node, list[
 
 
 def _without_projections(node: Node, outer: Node) -> Node:
-    """What decides whether there is a row at all; under other names than those of the outer plan, which may read the
-    same CTE."""
+    """The plan without operators that do not decide whether it has rows. Its column names must differ from those of the
+    outer plan, which may read the same CTE."""
     while isinstance(node, Project | Distinct) or (isinstance(node, Limit) and node.count != 0 and node.offset == 0):
         if node.inputs[0].names & outer.names:
             break
@@ -126,7 +126,7 @@ def _without_projections(node: Node, outer: Node) -> Node:
 
 
 def _peeled(inner: Node) -> tuple[Expr, Expr | None, Node]:
-    """The value, the HAVING and what is below the projections and filters at the top of a subquery."""
+    """The value of a subquery, its HAVING, and the plan below the projections and filters at its top."""
     value: Expr = typed(inner.columns[0])
     having: Expr | None = None
     node = inner
@@ -144,9 +144,9 @@ def _peeled(inner: Node) -> tuple[Expr, Expr | None, Node]:
 def _aggregate_join(
     context: Context, outer: Node, core: Aggregate, value: Expr, having: Expr | None
 ) -> tuple[Node, Expr]:
-    """A scalar subquery that aggregates: one row at most, and the aggregate of nothing where there is no row."""
+    """A scalar subquery that aggregates: an outer row without a group gets the aggregates of no rows."""
     if not core.free & outer.names:
-        if core.names & outer.names:  # the value of a CTE that the outer plan has joined before
+        if core.names & outer.names:  # a CTE that the outer plan has already joined
             once_more, names = again(context, core)
             value = rename(value, names)
             having = None if having is None else rename(having, names)
@@ -174,7 +174,7 @@ def _aggregate_join(
 
 
 def _defaults(aggregates: Sequence[Computed]) -> dict[str, Expr]:
-    """For each aggregate that is not NULL over nothing: its value, with that default."""
+    """For each aggregate that is not NULL over no rows: its value, with that default."""
     found: dict[str, Expr] = {}
     for item in aggregates:
         default = of_nothing(item.value)
@@ -187,7 +187,7 @@ def _defaults(aggregates: Sequence[Computed]) -> dict[str, Expr]:
 
 
 def _pull(node: Node, outer: frozenset[str]) -> tuple[Node, list[Expr]] | None:
-    """The plan without outer columns, and the conditions taken out of it; None if this way does not lead through."""
+    """The plan without outer columns, and the conditions taken out of it; None if this method does not apply."""
     if not node.free & outer:
         return node, []
     if isinstance(node, Filter):
@@ -243,7 +243,7 @@ def _pull_join(node: Join, outer: frozenset[str]) -> tuple[Node, list[Expr]] | N
 
 
 def _of_a_column(part: Expr, outer: frozenset[str]) -> str | None:
-    """The inner column that an equality compares with an outer value; None if it is no such equality."""
+    """The inner column that an equality compares with outer values; None if the condition is no such equality."""
     sides = equality(part) or ()
     for inner, other in (sides, sides[::-1]) if sides else ():
         if isinstance(inner, exp.Column) and inner.name not in outer and names_in(other) and names_in(other) <= outer:
@@ -252,7 +252,7 @@ def _of_a_column(part: Expr, outer: frozenset[str]) -> str | None:
 
 
 def _pull_into_groups(node: Aggregate, outer: frozenset[str]) -> tuple[Node, list[Expr]] | None:
-    """Equalities with the outer query become keys of the groups."""
+    """The inner columns of equalities with the outer query become keys of the aggregation."""
     if any(names_in(value) & outer for value in node.expressions):
         return None
     below = _pull(node.input, outer)
@@ -275,7 +275,7 @@ def _pull_into_groups(node: Aggregate, outer: frozenset[str]) -> tuple[Node, lis
 
 
 class Domain:
-    """The distinct values of some outer columns, and how they are carried through a plan that needs them."""
+    """The distinct values of some outer columns, which a plan that reads them is joined with."""
 
     def __init__(self, context: Context, outer: Node, needed: Sequence[str]) -> None:
         self.context = context
@@ -283,14 +283,14 @@ class Domain:
         self.needed = [column for column in outer.columns if column.name in needed]
 
     def fresh(self) -> tuple[dict[str, str], Node]:
-        """Names for a new copy of the domain, by the outer names; and its plan."""
+        """A new copy of the domain: its column names by the outer names, and its plan."""
         columns = self.context.numbering.columns([c.label for c in self.needed], [c.type for c in self.needed])
         names = {old.name: new.name for old, new in zip(self.needed, columns, strict=True)}
         output = tuple(Computed(new, typed(old)) for old, new in zip(self.needed, columns, strict=True))
         return names, Distinct(Project(self.outer, output))
 
     def inject(self, node: Node, names: Mapping[str, str], source: Node) -> Node:
-        """The plan joined with the domain at the innermost place; it has the domain's columns beside its own."""
+        """The plan joined with the domain at the innermost place; it also returns the domain's columns."""
         if not node.free & names.keys():
             return Join(CROSS, source, node)
         carried = tuple(Computed(c, typed(c)) for c in source.columns)
@@ -381,6 +381,6 @@ def _renamed(items: Sequence[Computed], names: Mapping[str, str]) -> tuple[Compu
 
 
 def _partitioned(function: WindowFunction, names: Mapping[str, str], source: Node) -> WindowFunction:
-    """The window function within each value of the domain."""
+    """The window function, partitioned also by the domain's columns."""
     renamed = function.over(lambda value: rename(value, names))
     return replace(renamed, partition_by=(*renamed.partition_by, *(ref(c.name) for c in source.columns)))

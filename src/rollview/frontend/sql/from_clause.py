@@ -60,7 +60,7 @@ class Relation:
 
 
 def build_from(context: Context, select: exp.Select, parent: Scope | None) -> Relation:
-    """The FROM clause of a SELECT; without one there is one row without columns."""
+    """The FROM clause of a SELECT. Without FROM, the relation is one row without columns."""
     clause = select.args.get("from_")
     if clause is None:
         start = Relation(Values((), ((),)), ())
@@ -74,7 +74,7 @@ def build_from(context: Context, select: exp.Select, parent: Scope | None) -> Re
 
 
 def _item(context: Context, item: Expr, scope: Scope) -> Relation:
-    """One item of FROM; ``scope`` holds what a LATERAL item may name."""
+    """One item of FROM; ``scope`` holds the columns that a LATERAL item may read."""
     if isinstance(item, exp.Table):
         only(context, item, TABLE)
         found = _table(context, item)
@@ -95,7 +95,7 @@ def _item(context: Context, item: Expr, scope: Scope) -> Relation:
 
 
 def _parenthesized(context: Context, item: exp.Subquery, scope: Scope) -> Relation:
-    """A query in parentheses, or items of FROM, whose names stay what they are unless there is an alias."""
+    """A query in parentheses, or items of FROM in parentheses, which keep their names unless there is an alias."""
     alias = item.args.get("alias")
     ordered = {name: value for name in ("with_", "order", "limit", "offset") if (value := item.args.get(name))}
     if ordered or not isinstance(item.this, exp.Table | exp.Subquery | exp.Values):
@@ -112,13 +112,13 @@ def _parenthesized(context: Context, item: exp.Subquery, scope: Scope) -> Relati
 
 
 def _named(context: Context, plan: Node, alias: str | None, clause: Expr | None) -> Relation:
-    """A plan under an alias, its columns renamed if the alias lists names."""
+    """A plan under an alias; its columns are renamed if the alias lists names."""
     names = _labels(context, clause, [column.label for column in plan.columns])
     return Relation(plan, tuple(Entry(alias, label, column) for label, column in zip(names, plan.columns, strict=True)))
 
 
 def _labels(context: Context, alias: Expr | None, own: list[str]) -> list[str]:
-    """The names that an alias lists for columns, or their own."""
+    """The column names that an alias lists, or the columns' own names."""
     labels = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
     if labels and len(labels) != len(own):
         raise SqlError(
@@ -145,16 +145,16 @@ def _table(context: Context, item: exp.Table) -> Relation:
     types = [_type(kind) for _, kind in table.columns]
     output = context.numbering.columns(labels, types)
     keyed = {label.casefold(): column.name for label, column in zip(labels, output, strict=True)}
-    key, told = table.key, table.key if table.not_null is None else table.not_null
+    key, not_null = table.key, table.key if table.not_null is None else table.not_null
     plan = Scan(
         table.name, output, tuple(labels), tuple(keyed[label.casefold()] for label in key),
-        not_null=tuple(keyed[label.casefold()] for label in told),
+        not_null=tuple(keyed[label.casefold()] for label in not_null),
     )  # fmt: skip
     return _named(context, plan, item.alias or name[-1], item.args.get("alias"))
 
 
 def _function(context: Context, item: exp.Table) -> Relation:
-    """``explode(…)`` and ``range(…)`` in FROM: what they make of one row without columns."""
+    """``explode(…)`` and ``range(…)`` in FROM: a generator over one row without columns."""
     row, function = Values((), ((),)), item.this
     if isinstance(function, exp.Anonymous) and function.name.lower() == "range":
         numbers = [literal_number(context, value, "range of") for value in function.expressions]
@@ -178,7 +178,7 @@ def _type(kind: str) -> exp.DataType:
 
 
 def _cte_plan(context: Context, name: str, cte: Cte) -> Node:
-    """What a mention of a CTE reads: all mentions read one plan, each under column names of its own."""
+    """The plan of a reference to a CTE: all references read one plan, each under its own column names."""
     if cte.step is not None:
         output = context.numbering.columns(cte.labels, [column.type for column in cte.step])
         return RecursiveRef(name, output)
@@ -190,7 +190,7 @@ def _cte_plan(context: Context, name: str, cte: Cte) -> Node:
 
 
 def _worth_sharing(plan: Node) -> bool:
-    """Not if rows of one table are picked, which costs nothing to say twice; nor a step of a recursion."""
+    """Whether references to a CTE share its plan: not if it only filters one table, nor inside a recursion."""
     picked = plan
     while isinstance(picked, Filter | Project):
         picked = picked.input
@@ -220,7 +220,7 @@ def _relabelled(plan: Node, labels: tuple[str, ...]) -> Node:
 
 
 def values_plan(context: Context, item: exp.Values, parent: Scope | None) -> Node:
-    """Rows written out in the query."""
+    """VALUES: rows that are literals in the query."""
     rows = []
     for row in item.expressions:
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
@@ -265,7 +265,7 @@ def _joined(context: Context, left: Relation, join: exp.Join, parent: Scope | No
 
 
 def _shared_names(left: Relation, right: Relation, join: exp.Join, method: str) -> list[str]:
-    """The columns that USING names, or that NATURAL finds on both sides."""
+    """The columns of USING, or the common columns of a NATURAL join."""
     using = join.args.get("using") or []
     if using:
         return [column.name for column in using]
@@ -286,7 +286,7 @@ def _side(relation: Relation, name: str, context: Context, join: exp.Join) -> Co
 
 
 def _merged(context: Context, plan: Node, how: str, left: Relation, right: Relation, names: list[str]) -> Relation:
-    """After USING, each shared column is there once by its bare name, and on its side by its qualified one."""
+    """After USING, each shared column is one column by its bare name, and one of each side by its qualified name."""
     folded = {name.casefold() for name in names}
     merged: list[Entry] = []
     computed: list[Computed] = []
@@ -344,7 +344,7 @@ def _generated(context: Context, left: Relation, item: exp.Lateral, parent: Scop
 
 
 def generator_labels(context: Context, generator: Expr) -> list[str]:
-    """The names that Spark gives to the columns of a generator."""
+    """The default names of a generator's columns in Spark."""
     if isinstance(generator, exp.Posexplode | exp.PosexplodeOuter):
         return ["pos", "col"]
     if isinstance(generator, exp.Explode | exp.ExplodeOuter):

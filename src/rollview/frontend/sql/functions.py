@@ -1,4 +1,4 @@
-"""Which functions aggregate, and which give another result at every call."""
+"""Functions: which of them are aggregates, and which generators are OUTER."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 from rollview.frontend.sql.context import Unbuildable
 from rollview.plan.expressions import Expr
 
-#: Aggregates of Spark that the parser reads as functions without a meaning of their own.
+#: Spark's aggregates that sqlglot parses as unknown functions.
 _AGGREGATES = {
     "any_value", "approx_percentile", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "collect_list",
     "collect_set", "corr", "count_if", "count_min_sketch", "covar_pop", "covar_samp", "every", "first", "first_value",
@@ -20,10 +20,10 @@ _AGGREGATES = {
 }  # fmt: skip
 _NAMED_AGGREGATE = re.compile(r"_agg(_bigint|_double|_float|_integer)?$")
 
-#: Of no rows these give something of their own.
+#: Aggregates whose value over no rows only Spark knows.
 _SKETCH = re.compile(r"sketch|bitmap|hll|kll|theta|tuple|top_k")
 
-#: What an aggregate gives for a group without rows, where that is not NULL.
+#: Aggregates whose value over no rows is not NULL: it is 0, or an empty array.
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct, exp.RegrCount)
 _LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 
@@ -32,7 +32,7 @@ _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def is_aggregate(expr: Expr) -> bool:
-    """Whether this very expression is an aggregate, as it stands outside a window."""
+    """Whether the expression itself is an aggregate, if it is not the function of a window."""
     if isinstance(expr, _WRAPPERS):
         return is_aggregate(expr.this)
     if isinstance(expr, exp.Anonymous):
@@ -41,7 +41,7 @@ def is_aggregate(expr: Expr) -> bool:
 
 
 def holds_aggregate(expr: Expr) -> bool:
-    """Whether an aggregate stands in the expression, not counting window functions and subqueries."""
+    """Whether the expression contains an aggregate that is not a window function or in a subquery."""
     if isinstance(expr, exp.Query | exp.Subquery):
         return False
     if isinstance(expr, exp.Window):
@@ -58,7 +58,7 @@ def of_nothing(aggregate: Expr) -> Expr:
         inner = inner.this
     name = inner.name if isinstance(inner, exp.Anonymous) else inner.key
     if _SKETCH.search(name.lower()):
-        raise Unbuildable(f"{name}() of no rows cannot be compiled yet")
+        raise Unbuildable(f"{name}() over no rows cannot be compiled yet")
     if isinstance(inner, _COUNTS):
         return exp.Literal.number(0)
     if isinstance(inner, _LISTS):
@@ -67,7 +67,12 @@ def of_nothing(aggregate: Expr) -> Expr:
 
 
 def is_outer_generator(expr: Expr) -> bool:
-    """Whether a generator gives a row also for an empty collection."""
+    """Whether a generator returns a row for an empty collection."""
     if isinstance(expr, exp.Anonymous):
         return expr.name.lower().endswith("_outer")
     return isinstance(expr, exp.ExplodeOuter | exp.PosexplodeOuter)
+
+
+def short_name(expr: Expr) -> str:
+    """A short name for the column of a function."""
+    return (expr.name if isinstance(expr, exp.Anonymous) else expr.key) or "agg"

@@ -1,4 +1,4 @@
-"""GROUP BY: the keys, and which of them make up each set of GROUPING SETS, ROLLUP and CUBE."""
+"""GROUP BY: the keys, and the keys in each set of GROUPING SETS, ROLLUP and CUBE."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from rollview.plan.expressions import Expr
 def group_keys(
     context: Context, group: exp.Group, values: Sequence[Expr], key: Callable[[Expr], Expr]
 ) -> tuple[list[Expr], tuple[tuple[int, ...], ...] | None]:
-    """The keys, and the sets if there are several. ``values`` are those of the select list, ``key`` says what a key
-    means."""
+    """The keys, and the sets if there are several. ``values`` are those of the select list; ``key`` binds a key."""
     keys: list[Expr] = []
 
     def index(expr: Expr) -> int:
@@ -33,7 +32,7 @@ def group_keys(
                 keys.append(value)
         return keys, None
     parts = [_sets_of(expr, index) for expr in group.expressions]
-    if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…): first the keys, then which of them
+    if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…): the keys, then the sets of them
         parts = []
     for special in ("grouping_sets", "rollup", "cube"):
         parts += [_sets_of(expr, index) for expr in group.args.get(special) or ()]

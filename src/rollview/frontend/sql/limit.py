@@ -1,5 +1,5 @@
-"""ORDER BY with LIMIT and OFFSET; an order without a limit is no matter of a bag. Of a limit without an order, any rows
-will do: ``keys/ties`` says which."""
+"""ORDER BY with LIMIT and OFFSET. An order without a limit is ignored: a view is a bag. For a limit without an order,
+``keys/ties`` chooses the rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rollview.plan.nodes import Limit, Node, Ordering
 
 
 def ordering(term: exp.Ordered, value: Expr) -> Ordering:
-    """Spark puts NULL first when ascending and last when descending, unless told otherwise."""
+    """A term of ORDER BY. By default, Spark sorts NULL first if ascending, and last if descending."""
     descending = bool(term.args.get("desc"))
     first = term.args.get("nulls_first")
     return Ordering(value, descending, (not descending) if first is None else bool(first))
 
 
 def limited(context: Context, node: Expr, plan: Node, scope: Scope) -> Node:
-    """ORDER BY and LIMIT around a whole query."""
+    """ORDER BY and LIMIT on a whole query."""
     if node.args.get("limit") is None and node.args.get("offset") is None:
         return plan
     terms = []

@@ -1,10 +1,10 @@
-"""PIVOT as an aggregation: each value becomes columns that aggregate only the rows that have it. UNPIVOT as a union.
+"""PIVOT as an aggregation: each value becomes columns that aggregate only the rows with it. UNPIVOT as a union.
 
 Before: ``PIVOT (sum(x) FOR s IN ('a' AS a, 'b' AS b))`` over (k, s, x).
 After: ``GROUP BY k`` with, for each value, ``sum(x) FILTER (WHERE s = 'a') AS a``.
 
-Where no row has the value, a count is NULL if all the aggregates give numbers, and 0 if one gives something else: Spark
-has two ways to compute a PIVOT. For NULL the column is ``CASE WHEN count(*) FILTER (WHERE s = 'a') > 0 THEN … END``.
+If no row has the value, a count is NULL if all aggregates return numbers, and 0 if one returns another type: Spark has
+two ways to compute a PIVOT. For NULL, the column is ``CASE WHEN count(*) FILTER (WHERE s = 'a') > 0 THEN … END``.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ def pivoted(context: Context, plan: Node, entries: Sequence[Entry], pivot: exp.P
 
 
 def _null_if_none(context: Context, functions: Sequence[Expr], pivot: exp.Pivot) -> bool:
-    """Whether a column is NULL where no row has its value, although its aggregate of no rows is not."""
+    """Whether a column is NULL if no row has its value, although its aggregate over no rows is not NULL."""
     if all(isinstance(of_nothing(function), exp.Null) for function in functions):
         return False
     numbers = [_gives_number(function) for function in functions]
     if None in numbers and False not in numbers:
-        raise unbuildable(context, "PIVOT that counts beside an aggregate of unknown type", pivot)
+        raise unbuildable(context, "PIVOT with a count and an aggregate of unknown type", pivot)
     return all(numbers)
 
 
 def _gives_number(function: Expr) -> bool | None:
-    """Whether an aggregate gives a number or a BOOLEAN; None if that cannot be told."""
+    """Whether an aggregate returns a number or a BOOLEAN; None if its type is unknown."""
     if isinstance(of_nothing(function), exp.Array):
         return False
     if isinstance(function, _NUMBERS):
@@ -97,7 +97,7 @@ def _gives_number(function: Expr) -> bool | None:
 
 
 def _unpivoted(context: Context, plan: Node, scope: Scope, pivot: exp.Pivot, field: exp.In) -> Node:
-    """For each listed column, or tuple of columns, the rows in which it is not NULL, with its name and its value.
+    """For each listed column, or tuple of columns, the rows in which it is not NULL, with its name and value.
 
     Before: ``UNPIVOT (v FOR n IN (a, b AS 'c'))`` over (k, a, b).
     After: ``SELECT k, 'a', a … WHERE a IS NOT NULL UNION ALL SELECT k, 'c', b … WHERE b IS NOT NULL``.

@@ -1,4 +1,4 @@
-"""Queries: WITH, set operations, and ORDER BY with LIMIT around them."""
+"""Queries: WITH, set operations, and ORDER BY with LIMIT on a whole query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rollview.plan.types import mixed
 
 
 def build_plan(tree: exp.Query, sql: str, tables: Tables) -> Node:
-    """The plan of a query; its columns are the query's, in order, labelled as the query names them."""
+    """The plan of a query. Its columns are those of the query, in the same order and with the same labels."""
     return check(_query(Context(sql, tables, Numbering(), _query), tree, None), "the builder")
 
 
@@ -73,7 +73,7 @@ def _set_operation(context: Context, node: exp.SetOperation, parent: Scope | Non
 
 
 def _united(node: exp.Union) -> list[exp.Union]:
-    """``a UNION b UNION c`` as its unions, the innermost first: what they have in common is said once."""
+    """``a UNION b UNION c`` as a list of unions, the innermost first, which can be planned as one."""
     found = [node]
     while (
         isinstance(below := found[-1].this, exp.Union)
@@ -85,7 +85,7 @@ def _united(node: exp.Union) -> list[exp.Union]:
 
 
 def _union(context: Context, nodes: Sequence[exp.Union], parent: Scope | None) -> Node:
-    """The rows of all sides. Where types differ, the order of the sides tells which type a column has."""
+    """The rows of all sides. If types differ, the type of a column depends on the order of the sides."""
     whole = [context.query(nodes[0].this, parent)]
     columns, same = whole[0].columns, True
     for node in nodes:
@@ -114,6 +114,6 @@ def _set_columns(context: Context, node: exp.SetOperation, left: Sequence[Column
 
 
 def _ordered(context: Context, node: Expr, plan: Node, parent: Scope | None) -> Node:
-    """ORDER BY and LIMIT around a whole query."""
+    """ORDER BY and LIMIT on a whole query."""
     scope = Scope(context.sql, [Entry(None, column.label, column) for column in plan.columns], parent)
     return limited(context, node, plan, scope)

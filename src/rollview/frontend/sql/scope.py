@@ -1,4 +1,4 @@
-"""What names mean at one place of a query."""
+"""The columns that names refer to at one place of a query."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rollview.plan.nodes import Column
 
 @dataclass(frozen=True)
 class BaseTable:
-    """What the compiler knows of a table. ``not_null`` are the columns that are never NULL; if None, those of the key,
-    as of a table; those of a view's key may be NULL."""
+    """What the compiler knows about a table. ``not_null`` are the columns that are never NULL; None stands for the key,
+    as the key of a table is never NULL. The key of a view may be NULL."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -25,7 +25,7 @@ class BaseTable:
 
 @dataclass(frozen=True)
 class Entry:
-    """A column that can be named: as ``alias.label``, and, unless ``hidden``, as ``label`` and by a star."""
+    """A column that a query can name: as ``alias.label``, and, unless ``hidden``, as ``label`` and by ``*``."""
 
     alias: str | None
     label: str
@@ -35,14 +35,14 @@ class Entry:
 
 @dataclass
 class Scope:
-    """The columns that can be named, and the scope of the outer query around them."""
+    """The columns that a query can name, and the scope of the outer query."""
 
     sql: str
     entries: list[Entry] = field(default_factory=list)
     parent: Scope | None = None
 
     def resolve(self, name: exp.Column) -> Expr:
-        """The plan column, or field of one, that a name means. Raises an error that underlines the name."""
+        """The plan column, or field of one, that a name refers to; else an error underlines the name."""
         found = self._find(name)
         if found is None:
             raise ColumnNotFound(
@@ -86,7 +86,7 @@ class Scope:
         if len({column.name for column in found}) > 1:
             options = ", ".join(f"{e.alias}.{e.label}" for e in self.entries if e.column in found)
             raise SqlError(
-                f"{label} could mean several columns", where=place(self.sql, name), todo=f"say which one: {options}"
+                f"{label} could mean several columns", where=place(self.sql, name), todo=f"qualify it: {options}"
             )
         return found[:1]
 
@@ -112,6 +112,6 @@ def typed(column: Column) -> exp.Column:
 
 
 def place(sql: str, node: Expr) -> Place | None:
-    """Where in the text a part of the tree comes from."""
+    """The place in the text of a part of the tree."""
     spans = [(i.meta["start"], i.meta["end"] + 1) for i in node.walk() if "start" in i.meta]
     return Place(sql, min(s for s, _ in spans), max(e for _, e in spans)) if spans else None

@@ -1,4 +1,5 @@
-"""Subqueries in expressions become joins: scalar ones a column, IN and EXISTS a mark, or a semi or anti join."""
+"""Subqueries in expressions become joins: a scalar subquery adds a column; IN and EXISTS add a mark column, or become a
+semi or anti join."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ BOOLEAN = exp.DataType.build("boolean")
 
 @dataclass(frozen=True)
 class Pending:
-    """A subquery that waits to be joined to the plan it stands in."""
+    """A subquery that must still be joined to the plan of its query."""
 
     column: Column
     inner: Node
@@ -29,7 +30,7 @@ class Pending:
     scalar: bool = False
 
     def rewritten(self, change: Callable[[Expr], Expr]) -> Pending:
-        """The same after the outer expressions have changed, as they do above an aggregation."""
+        """The same subquery after the outer expressions have changed, as they do above an aggregation."""
         if self.compared is None:
             return self
         return Pending(self.column, self.inner, change(self.compared), self.scalar)
@@ -41,7 +42,7 @@ def scalar_subquery(context: Context, node: exp.Subquery, scope: Scope, pending:
         raise SqlError(
             f"A subquery used as a value has {len(inner.columns)} columns",
             where=place(context.sql, node),
-            todo="let it select one",
+            todo="select one column",
         )
     column = context.numbering.column("scalar", inner.columns[0].type)
     pending.append(Pending(column, inner, scalar=True))
@@ -61,7 +62,7 @@ def mark_subquery(
 def predicate(
     context: Context, node: Expr, scope: Scope, bind: Callable[[Expr], Expr]
 ) -> tuple[Node, Expr | None, bool]:
-    """The subquery's plan, the comparison with its columns (None for EXISTS), and whether the answer is negated."""
+    """The subquery's plan, the comparison with its columns (None for EXISTS), and whether the result is negated."""
     if isinstance(node, exp.Exists):
         only(context, node, EXISTS)
         return context.query(node.this, scope), None, False
@@ -73,7 +74,7 @@ def predicate(
     quantifier = node.expression
     inner = context.query(quantifier.this, scope)
     if len(inner.columns) != 1:
-        raise SqlError("A subquery that is compared has one column", where=place(context.sql, node))
+        raise SqlError("A subquery in a comparison must have one column", where=place(context.sql, node))
     value, column = bind(node.this), typed(inner.columns[0])
     test = equal(value, column) if isinstance(node, exp.EQ) else type(node)(this=value, expression=column)
     if isinstance(quantifier, exp.All):
@@ -95,7 +96,7 @@ def _equal(context: Context, node: Expr, left: list[Expr], inner: Node) -> Expr:
 
 
 def attach(context: Context, plan: Node, waiting: list[Pending]) -> tuple[Node, dict[str, Expr]]:
-    """Joins the subqueries to the plan. What stands for a scalar above the join may be more than its column."""
+    """Joins the subqueries to the plan. Also returns expressions that replace the columns of scalar subqueries."""
     values: dict[str, Expr] = {}
     for item in waiting:
         compared = replace_columns(item.compared, values) if item.compared is not None else None
@@ -108,7 +109,7 @@ def attach(context: Context, plan: Node, waiting: list[Pending]) -> tuple[Node, 
 
 
 def attach_predicate(context: Context, plan: Node, inner: Node, compared: Expr | None, negated: bool) -> Node:
-    """IN, EXISTS and their negations where they decide alone whether a row stays."""
+    """IN, EXISTS and their negations, if they are a whole conjunct of the condition."""
     if not negated:
         return exists_join(context, plan, inner, SEMI, compared)
     if compared is not None:  # a row stays if no comparison is true or unknown

@@ -2,9 +2,9 @@
 
 Before: ``SELECT window.start, count(*) FROM x GROUP BY window(t, '1 hour')``.
 After: ``SELECT window.start, count(*) FROM (SELECT *, named_struct('start', …, 'end', …) AS window FROM x WHERE t IS
-NOT NULL) GROUP BY window``, with the beginning counted from 1970 on in whole hours, as Spark does it.
+NOT NULL) GROUP BY window``, and windows start at whole hours since 1970, as in Spark.
 
-Windows that overlap would make several rows of one, and sessions depend on other rows: these are left to Spark.
+Overlapping windows would turn a row into several, and session windows depend on other rows: neither is compiled.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
 def with_time_window(
     context: Context, select: exp.Select, source: Relation, parent: Scope | None
 ) -> tuple[exp.Select, Relation]:
-    """The SELECT and what it reads, with the window as a column of it."""
+    """The SELECT and its relation, with the window as a column of the relation."""
     from rollview.frontend.sql.bind import bind
 
     calls = list(_calls(select))
@@ -79,7 +79,7 @@ def _micros(length: Expr) -> int | None:
 
 
 def _window(time: Expr, length: int) -> Expr:
-    """Beginning and end of the window that an instant is in."""
+    """The start and end of the window that contains an instant."""
     micros = exp.Anonymous(this="UNIX_MICROS", expressions=[exp.cast(time.copy(), "timestamp", dialect="spark")])
     each = exp.Literal.number(length)
     into = exp.Anonymous(this="PMOD", expressions=[micros, each])

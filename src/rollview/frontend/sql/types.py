@@ -1,4 +1,4 @@
-"""Types of expressions, as far as the parser's library can tell them from the columns' types."""
+"""Types of expressions, if sqlglot can infer them from the columns' types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECIMAL = exp.DataType.build("decimal")
 
 
 def type_of(expr: Expr) -> exp.DataType:
-    """Only a help for printing other dialects: what a view's columns really are is Spark's word."""
+    """The type that sqlglot infers. It is only a help: the types of a view's columns come from Spark."""
     try:
         found = annotate_types(expr.copy(), dialect="spark").type
     except (SqlglotError, AttributeError, KeyError, TypeError):

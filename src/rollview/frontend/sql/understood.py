@@ -1,13 +1,13 @@
-"""What the builder understands of the syntax nodes that it opens.
+"""The arguments of syntax nodes that the builder understands.
 
-The parser's library knows many dialects, and each of its nodes has arguments that Spark SQL may set and ones that only
-others do. A plan that leaves one out returns other rows than the query. So every node that the builder takes apart is
-opened in one of the ways below, each a list of the arguments that are read; if any other is set, the query cannot be
-planned. Expressions that are only carried along need no list: they are printed as they were read.
+sqlglot parses many dialects, and some arguments of its nodes are set only by dialects other than Spark's. A plan that
+ignored an argument would return other rows than the query. So every node that the builder takes apart is opened in one
+of the ways below, each a list of the arguments that are read; if another argument is set, the query cannot be planned.
+Expressions that are copied whole need no list: they are printed as they were parsed.
 
-| argument is | what it says |
+| value in the list | accepted argument |
 |---|---|
-| ``ANY`` | whatever it holds is read |
+| ``ANY`` | any |
 | a set | one of these words |
 | a type | a node of this type |
 """
@@ -27,7 +27,7 @@ ANY = object
 
 @dataclass(frozen=True)
 class Opening:
-    """A way in which the builder reads nodes of some types."""
+    """One way to open nodes of some types: the arguments that the builder reads."""
 
     nodes: tuple[type[Expr], ...]
     arguments: Mapping[str, object]
@@ -77,7 +77,7 @@ IN = _opening(exp.In, this=ANY, query=ANY)
 GENERATOR = _opening(exp.Explode, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, this=ANY)
 STACK = _opening(exp.Stack, this=ANY, expressions=ANY)
 
-#: Clauses: they are opened together with what they belong to.
+#: Clauses: they are opened together with the node that they belong to.
 CLAUSES = (
     _opening(exp.From, this=ANY),
     _opening(exp.Where, exp.Having, exp.Qualify, this=ANY),
@@ -101,7 +101,7 @@ OPENINGS = (
 
 _CLAUSE = {node: opening for opening in CLAUSES for node in opening.nodes}
 
-#: What users call an argument, if its name does not tell.
+#: The SQL for an argument, if it is not the argument's name.
 _TITLES = {
     "by_name": "a set operation BY NAME",
     "cluster": "CLUSTER BY",
@@ -136,7 +136,7 @@ def only(context: Context, node: Expr, opening: Opening) -> None:
 
 
 def only_generator(context: Context, generator: Expr) -> None:
-    """The same for what makes rows of one; a function that the library does not know has no arguments by name."""
+    """The same for a generator. A function that sqlglot does not know has no named arguments."""
     if not isinstance(generator, exp.Anonymous):
         only(context, generator, STACK if isinstance(generator, exp.Stack) else GENERATOR)
 

@@ -11,7 +11,7 @@ from rollview.plan.nodes import UNKNOWN, Column
 
 
 class Numbering:
-    """Gives each relation its number. One per plan, so that equal queries get equal names."""
+    """Numbers the relations of a plan. Each plan has its own, so that equal queries get equal names."""
 
     def __init__(self) -> None:
         self.last = -1

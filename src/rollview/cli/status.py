@@ -1,0 +1,35 @@
+"""What ``rollview status`` prints."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rollview.cli.render import Screen
+from rollview.views.results import ViewStatus, are_behind
+
+
+def show_status(screen: Screen, views: list[ViewStatus]) -> None:
+    if screen.as_json:
+        screen.emit([dataclasses.asdict(view) | {"fresh": view.fresh} for view in views])
+        return
+    screen.table(
+        ["view", "policy", "state", "reflects", "last refresh (UTC)", "strategy"],
+        [[v.name, v.policy, _freshness(v), v.vector, _moment(v), v.last_strategy] for v in views],
+    )
+
+
+def _moment(view: ViewStatus) -> str | None:
+    return None if view.last_refresh is None else f"{view.last_refresh:%Y-%m-%d %H:%M:%S}"
+
+
+def _freshness(view: ViewStatus) -> str:
+    if view.damage is not None:
+        return f"damaged: {view.damage}"
+    if view.fresh:
+        return "fresh"
+    if view.unversioned and not view.behind:
+        return f"unknown: {', '.join(view.unversioned)} cannot report changes"
+    parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
+    return "stale: " + "; ".join(
+        [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
+    )
