@@ -446,6 +446,7 @@ def test_pyspark_logs_nothing_beside_an_error_of_rollview(
         (lambda folder: connect(f"{folder}/\ud800"), "cannot be a warehouse"),
         (lambda folder: connect("~nobody-of-this-name/w"), "cannot be a warehouse"),
         (lambda folder: connect(spark=cast(Any, 5)), "a SparkSession, not an int"),
+        (lambda folder: connect(folder, limits=cast(Any, 3)), "limits are rollview.limits.Limits, not an int"),
         (lambda folder: connect(f"duckdb:{folder}/none/x.db"), "cannot be opened"),
         (lambda folder: connect("duckdb:").refresh_all(cast(Any, 5)), "a list, not an int"),
         (lambda folder: connect("duckdb:").sql("SELECT '\ud800'"), "no Unicode text"),

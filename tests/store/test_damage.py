@@ -33,6 +33,8 @@ from rollview.errors import (
     ViewNotFound,
 )
 from rollview.store.embedded import EmbeddedStore
+from rollview.store.embedded.checks import check_key
+from rollview.store.embedded.files import write_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
 from rollview.store.row_counts import RowCounts
@@ -487,7 +489,27 @@ def test_an_old_version_whose_file_is_gone_is_gone_and_the_newest_is_damaged(tmp
         rv.store.read("t", 7)
 
 
+def test_a_file_that_cannot_be_read_is_named_when_keys_are_compared(tmp_path: Path) -> None:
+    new, kept = (write_rows(pa.table({"id": [1]}), tmp_path).path for _ in range(2))
+    path = tmp_path / kept
+    for harm, why in ((lambda: path.write_bytes(b"PAR1"), "cannot be read"), (path.unlink, f"{kept} is missing in")):
+        harm()
+        with pytest.raises(Damaged, match=f"The table t is damaged\nWhy: its data file.* {why}"):
+            check_key("t", ["id"], [str(path)], [str(tmp_path / new)])
+
+
 # on Spark: rows are read, and what is damaged is stored again
+
+
+def test_a_lost_file_of_a_keyed_table_that_was_read_is_damage(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (id INT, v STRING, PRIMARY KEY (id))")
+    for number in range(3):
+        rv.sql(f"INSERT INTO t VALUES ({number}, 'a')")
+    assert rows(rv.sql("SELECT count(*) FROM t")) == [(3,)]
+    no_data(folder_of(rv, "t"))
+    for sql in ("INSERT INTO t VALUES (200, 'b')", "UPDATE t SET v = 'b'", "DELETE FROM t WHERE id = 2"):
+        with pytest.raises(Damaged, match=r"The table t is damaged\nWhy: its data file .* is missing in .*t"):
+            rv.sql(sql)
 
 
 def two_views(rv: Rollview) -> Rollview:

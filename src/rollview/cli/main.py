@@ -235,7 +235,11 @@ def _freshness(view: ViewStatus) -> str:
         return "fresh"
     if view.unversioned and not view.behind:
         return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
-    parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
+    lost = {table: "back at an earlier version" for table in view.went_back}
+    parts = [
+        f"{table} {lost.get(table, 'gone or recreated')}" if n is None else f"{table} +{n}"
+        for table, n in view.behind.items()
+    ]
     return "stale: " + "; ".join(
         [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
     )

@@ -75,10 +75,12 @@ class Commit:
 @dataclass(frozen=True)
 class Identity:
     """A version of a table that cannot be confused with one of a later table of the same name; ``version`` is None for
-    a table that has no versions."""
+    a table that has no versions. ``mark`` tells the commit from another one of the same version, which there can be after
+    a log was cut or restored from a copy; None if the store cannot tell."""
 
     table_id: str
     version: int | None
+    mark: str | None = field(default=None, compare=False)
 
 
 def metadata_of(text: str | None) -> Mapping[str, Any]:
@@ -153,6 +155,10 @@ class Reading(Protocol):
         """The newest version."""
 
     def version(self, table: str) -> int: ...
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        """The mark of an older version, as ``identity`` gave it when it was the newest. None if the store cannot tell
+        it cheaply, or no longer has the commit."""
 
     def schema(self, table: str, version: int | None = None) -> Any: ...
 

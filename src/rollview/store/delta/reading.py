@@ -133,10 +133,18 @@ class DeltaReading:
 
     def identity(self, table: str) -> Identity:
         detail = self._detail(table)
-        return Identity("", None) if detail is None else Identity(str(detail["id"]), self.version(table))
+        if detail is None:
+            return Identity("", None)
+        commit = self.last_commit(table)
+        # elsewhere, the entry is only Spark's to read: it tells the time of the file
+        mark = commit.time.isoformat() if self._folder is None else self.commit_mark(table, commit.version)
+        return Identity(str(detail["id"]), commit.version, mark)
 
     def version(self, table: str) -> int:
         return self.last_commit(table).version
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        return None if self._folder is None else self._folder.log(table).commit_mark(version)
 
     def schema(self, table: str, version: int | None = None) -> StructType:
         with _readable(table):

@@ -8,6 +8,7 @@ again, so one that has become shorter since it was read was cut.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ class Listing:
         return tuple(_mark(file) for file in [*files, *parts])
 
 
-def _mark(file: os.DirEntry[str] | None) -> Mark | None:
+def _mark(file: os.DirEntry[str] | Path | None) -> Mark | None:
     with contextlib.suppress(FileNotFoundError):
         if file is not None:
             stat = file.stat()
@@ -85,11 +86,11 @@ class Entries:
     """What is remembered of a log's entries: those that were whole when they were read need not be read again."""
 
     def __init__(self) -> None:
-        self._whole: dict[int, tuple[Mark | None, int, bytes]] = {}
+        self._whole: dict[int, tuple[Mark | None, int, bytes, str]] = {}
 
     def cut(self, version: int, entry: os.DirEntry[str], mark: Mark | None) -> str:
         """What of an entry is not as it was written; nothing if all is there, as far as this tells."""
-        was, size, beginning = self._whole.get(version, (None, 0, b""))
+        was, size, beginning, _ = self._whole.get(version, (None, 0, b"", ""))
         if mark is not None and was == mark:
             return ""
         try:
@@ -104,8 +105,25 @@ class Entries:
         with contextlib.suppress(ValueError):  # what a line means is for who replays the log to say
             if trouble := too_few(json.loads(lines[0]), len(lines)):
                 return trouble
-        self._whole[version] = mark, len(text), text[:_BEGINNING]
+        self._whole[version] = mark, len(text), text[:_BEGINNING], _digest(text)
         return ""
+
+    def digest(self, version: int, entry: os.DirEntry[str] | Path | None) -> str | None:
+        """What tells an entry from another one of the same version, also after its file was copied. An entry that was
+        read before is not read again. None if it is not there."""
+        mark = _mark(entry)
+        if entry is None or mark is None:
+            return None
+        was, _, _, known = self._whole.get(version, (None, 0, b"", ""))
+        if was == mark:
+            return known
+        with contextlib.suppress(OSError):
+            return _digest(Path(entry).read_bytes())
+        return None
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
 def too_few(first: Any, number: int) -> str:

@@ -105,11 +105,15 @@ class Log:
             if wanted < newest:
                 raise gone(self.table, wanted, _unreadable(error)) from error
             raise damaged(self.table, _unreadable(error)) from error
-        snapshot = Snapshot(self.root, wanted, table)
+        snapshot = Snapshot(self.root, wanted, self._entries.digest(wanted, listing.commits.get(wanted)), table)
         while len(self._cache) >= 8:
             self._cache.pop(next(iter(self._cache)))
         self._cache[wanted] = (marks, snapshot)
         return snapshot
+
+    def commit_mark(self, version: int) -> str | None:
+        """What tells a commit from another one of the same version; None if it is no longer in the log."""
+        return self._entries.digest(version, _commit_file(self.root, version))
 
     def check(self) -> None:
         """Raises Damaged if an entry of the log that the newest version is replayed from cannot be read."""

@@ -36,10 +36,13 @@ class EmbeddedReading:
 
     def identity(self, table: str) -> Identity:
         snapshot = self._folder.snapshot(table)
-        return Identity(snapshot.table_id, snapshot.version)
+        return Identity(snapshot.table_id, snapshot.version, snapshot.mark)
 
     def version(self, table: str) -> int:
         return self._folder.snapshot(table).version
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        return self._folder.log(table).commit_mark(version)
 
     def schema(self, table: str, version: int | None = None) -> StructType:
         return self._folder.snapshot(table, version).schema
