@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
 from compare import rows
 from folder import make_folder, shown
@@ -16,7 +17,6 @@ from rollview.engine.sources import LocalSpark
 from rollview.errors import NotIncremental
 from rollview.store.embedded import EmbeddedStore
 from stores import KINDS
-from typer.testing import CliRunner
 
 VIEW = "SELECT id, v FROM t"
 
@@ -44,9 +44,10 @@ def check_followed(rv: Rollview, held: list[tuple[object, ...]]) -> None:
     """The views say that the table went back, and show what it has when they are refreshed."""
     status = {view.name: view for view in rv.views()}
     assert not any(view.fresh for view in status.values())
-    assert status["va"].went_back == ("t",) and status["va"].behind == {"t": None}
+    assert (status["va"].went_back, status["va"].behind) == (("t",), {"t": None})
     told = rv.explain("va")
-    assert "back at an earlier version" in told and "because table_went_back: " in told
+    assert "back at an earlier version" in told
+    assert "because table_went_back: " in told
     with pytest.raises(NotIncremental, match="table_went_back"):
         rv.refresh("strict")
     result = rv.refresh("va")
@@ -55,7 +56,8 @@ def check_followed(rv: Rollview, held: list[tuple[object, ...]]) -> None:
     rv.refresh_all()
     assert sorted(rows(rv.sql("SELECT * FROM va"))) == held
     assert rows(rv.sql("SELECT * FROM over")) == [(len(held),)]
-    assert rv.verify("va").ok and all(view.fresh for view in rv.views())
+    assert rv.verify("va").ok
+    assert all(view.fresh for view in rv.views())
     assert rv.refresh("va").strategy == "no_op"
 
 

@@ -235,7 +235,7 @@ def _freshness(view: ViewStatus) -> str:
         return "fresh"
     if view.unversioned and not view.behind:
         return f"unknown: {', '.join(view.unversioned)} cannot tell what changed"
-    lost = {table: "back at an earlier version" for table in view.went_back}
+    lost = dict.fromkeys(view.went_back, "back at an earlier version")
     parts = [
         f"{table} {lost.get(table, 'gone or recreated')}" if n is None else f"{table} +{n}"
         for table, n in view.behind.items()

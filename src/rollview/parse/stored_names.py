@@ -29,7 +29,8 @@ def view_of(table: str) -> str | None:
 
 def written(name: str) -> str:
     """A table's or view's name as it can stand in a statement."""
-    return name if re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) else quote(name)
+    plain = re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name.endswith("`")  # by its path, it is quoted already
+    return name if plain else quote(name)
 
 
 def damaged(table: str, why: str) -> Damaged:

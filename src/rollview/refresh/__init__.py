@@ -7,6 +7,7 @@
 | ``reasons.py`` | why a view has to be recomputed |
 | ``execute.py`` | the stages of a refresh plan, run |
 | ``recompute.py`` | the whole query, run |
+| ``counted_here.py`` | whether a delta is too large, counted without Spark |
 | ``repair.py`` | a damaged view, stored again |
 | ``batch.py`` | several views to one vector |
 | ``explain.py`` | what a view is and what its next refresh would do |

@@ -17,8 +17,8 @@ from rollview.views.results import RefreshResult
 @dataclass(frozen=True)
 class Target:
     """``before`` is what the view shows, ``vector`` what it is to show, with its helpers; ``helped`` are the refreshes
-    that brought these there. ``lost`` says that stored rows of the view are missing, ``went_back`` that a table no longer
-    has the commit that the view shows."""
+    that brought these there. ``lost`` says that stored rows of the view are missing, ``went_back`` that a table no
+    longer has the commit that the view shows."""
 
     view: View
     before: Reflected

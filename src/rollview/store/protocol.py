@@ -75,8 +75,8 @@ class Commit:
 @dataclass(frozen=True)
 class Identity:
     """A version of a table that cannot be confused with one of a later table of the same name; ``version`` is None for
-    a table that has no versions. ``mark`` tells the commit from another one of the same version, which there can be after
-    a log was cut or restored from a copy; None if the store cannot tell."""
+    a table that has no versions. ``mark`` tells the commit from another one of the same version, which there can be
+    after a log was cut or restored from a copy; None if the store cannot tell."""
 
     table_id: str
     version: int | None
@@ -181,6 +181,10 @@ class Reading(Protocol):
 
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        """The Parquet files that hold the rows of a version and no others; None if this process cannot read them, or
+        if the rows are not all that is needed to read the table: it has partitions, or columns of other names."""
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> Frame:
         """The rows changed by the commits after ``after``, up to and with ``upto``: at least these columns, the kind of

@@ -43,7 +43,8 @@ class Freshness:
             if now.table_id != shown.table_id or went_back(self._catalog, table, shown, now):
                 found[table] = None
             elif is_later(now, shown):
-                assert now.version is not None and shown.version is not None
+                assert shown.version is not None
+                assert now.version is not None
                 stored = self._catalog.stored(table)
                 found[table] = self._catalog.store.commits_between(stored, shown.version, now.version)
         return found

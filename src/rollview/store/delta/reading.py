@@ -25,7 +25,7 @@ from rollview.limits import Limits
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
-from rollview.store.embedded.frames import few_changes
+from rollview.store.embedded.frames import few_changes, plain_files
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -166,6 +166,9 @@ class DeltaReading:
 
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
         return None
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        return None if self._folder is None else plain_files(self._folder.log(table).snapshot(version))
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._names.require(table)

@@ -79,6 +79,9 @@ class DuckReading:
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
         return None
 
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        return None
+
     def _check_version(self, table: str, version: int) -> None:
         first, newest = self._tables.info(table).first, self.version(table)
         if not first <= version <= newest:
