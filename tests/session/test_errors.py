@@ -302,12 +302,33 @@ There is no table named o here
 DuckDB has no function named nope
    1 | SELECT nope(id) AS nope FROM people
      |        ^^^^""",
-    "CREATE MATERIALIZED VIEW w AS SELECT name AS nope, nope(id) AS n FROM people": """\
-nope is not a function of DuckDB
-   1 | SELECT name AS nope, nope(id) AS n FROM people
+    "CREATE MATERIALIZED VIEW w AS SELECT name AS uper, uper(name) AS n FROM people": """\
+DuckDB has no function named uper
+   1 | SELECT name AS uper, uper(name) AS n FROM people
      |                      ^^^^
-Why: it may give another result at every call, and then the view could never equal its query
-What to do: if it does not, say so: rv.declare_deterministic('nope')""",
+What to do: did you mean `upper` or `user` or `query`?""",
+    "CREATE MATERIALIZED VIEW w AS SELECT random() AS r FROM people": """\
+A view cannot use random()
+   1 | SELECT random() AS r FROM people
+     |        ^^^^^^
+Why: it gives another result at every call, so the view could never equal its query
+What to do: compute the value once, into a column of a base table""",
+    "INSERT INTO people VALUES (7)": """\
+people takes 3 values per row, but 1 are given
+   1 | INSERT INTO people VALUES (7)
+     |                    ^^^^^^^^^^
+Why: the columns are id, name, age
+What to do: name the columns: INSERT INTO t (a, b) …""",
+    "CREATE MATERIALIZED VIEW w AS SELECT": """\
+DuckDB cannot read this statement
+   1 | SELECT
+     | ^^^^^^
+Why: this SELECT has no columns""",
+    "SELECT id FROM people VERSION AS OF 99": """\
+A query on DuckDB cannot read a fixed version of people
+   1 | SELECT id FROM people VERSION AS OF 99
+     |                ^^^^^^
+What to do: rv.table('people', version) reads one""",
     "SELECT id FROM people WHERE id = ?": """\
 There is no value for a parameter
    1 | SELECT id FROM people WHERE id = ?
