@@ -1,8 +1,8 @@
 """The entries of a log: which files a version is replayed from, and whether they are as they were written.
 
-A reader that meets a shorter entry takes it for a smaller commit, and no error tells. Three things do: an entry without
-an action was lost as a whole; an entry that rollview wrote says how many actions it has; and an entry is never written
-again, so one that has become shorter since it was read was cut.
+A reader that meets a shorter entry takes it for a smaller commit, and no error tells. Four things do: an entry without
+an action was lost as a whole; an entry that rollview wrote says how many actions it has; one that Delta wrote says how
+many rows or files; and an entry is never written again, so one that has become shorter since it was read was cut.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rollview.store.embedded.told_counts import fewer_than_told, is_deltas
 from rollview.store.warehouse import LOG_FOLDER
 
 #: Who writes entries that say how many actions they have, and where they say it.
@@ -103,7 +104,8 @@ class Entries:
             return f"has {len(text)} bytes, and had {size} when it was read before"
         lines = [line for line in text.split(b"\n") if line.strip()]
         with contextlib.suppress(ValueError):  # what a line means is for who replays the log to say
-            if trouble := too_few(json.loads(lines[0]), len(lines)):
+            first = json.loads(lines[0])
+            if trouble := too_few([first, *(map(json.loads, lines[1:]) if _is_deltas(first) else lines[1:])]):
                 return trouble
         self._whole[version] = mark, len(text), text[:_BEGINNING], _digest(text)
         return ""
@@ -126,11 +128,23 @@ def _digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
-def too_few(first: Any, number: int) -> str:
-    """What is wrong with an entry of so many actions, if its first one tells that there were others."""
-    info = first.get("commitInfo") if isinstance(first, dict) else None
-    if not isinstance(info, dict) or info.get("engineInfo") != ENGINE:
+def too_few(actions: Sequence[Any]) -> str:
+    """What an entry with these actions has too few of, if its first one tells that there were others."""
+    info = _info(actions[0])
+    if is_deltas(info):
+        return fewer_than_told(info, [action for action in actions if isinstance(action, dict)])
+    if info.get("engineInfo") != ENGINE:
         return ""
-    told = info.get("operationMetrics")
+    told, number = info.get("operationMetrics"), len(actions)
     wanted = told.get(ACTIONS) if isinstance(told, dict) else None
     return f"has {number} actions and should have {wanted}" if wanted not in (None, str(number)) else ""
+
+
+def _info(first: Any) -> Mapping[str, Any]:
+    """What the first action of an entry says of its writer."""
+    info = first.get("commitInfo") if isinstance(first, dict) else None
+    return info if isinstance(info, dict) else {}
+
+
+def _is_deltas(first: Any) -> bool:
+    return is_deltas(_info(first))

@@ -177,7 +177,7 @@ class Log:
                 if not said or not all(isinstance(body, dict) for body in said.values()):
                     return found, f"has no action in line {number}"
                 found.append(said)
-        return found, too_few(found[0], len(found)) if found else "is empty"
+        return found, too_few(found) if found else "is empty"
 
     def told_properties(self) -> Iterator[Mapping[str, str]]:
         """The properties that the table has had, newest first, as far as its log can be read."""
