@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from sqlglot import exp
+
 from rollview.frontend.sql.bind import bind
 from rollview.frontend.sql.context import Context, unbuildable
 from rollview.frontend.sql.scope import Scope
@@ -29,6 +31,8 @@ class JoinCondition:
     right: Node
 
     def parts(self, on: Expr, scope: Scope) -> list[Expr]:
+        if on.find(exp.Query) is None:
+            return [bind(on, scope, self.context)]
         return [self._part(part, scope) for part in conjuncts(on)]
 
     def _part(self, part: Expr, scope: Scope) -> Expr:
