@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from compare import rows
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import session
-from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, UserError, VersionGone
+from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, TableNotFound, UserError, VersionGone
+from rollview.parse.stored_names import damaged
 
 CASES = {
     "SELECT nme FROM people": """\
@@ -478,3 +479,35 @@ def test_what_cannot_be_opened_or_read_is_told_in_our_words(
 ) -> None:
     with pytest.raises(UserError, match=said):
         call(tmp_path)
+
+
+def test_a_limit_of_no_rows_leaves_nothing_open() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT, PRIMARY KEY (a))")
+    rv.create("none", "SELECT a FROM t LIMIT 0")
+    rv.create("some", "SELECT a FROM t LIMIT 2")
+    assert "choices" not in rv.explain("none")
+    assert "LIMIT 2: the first rows by the key: a" in rv.explain("some")
+
+
+def test_a_table_that_is_addressed_by_its_path_is_quoted_once() -> None:
+    path = "`delta`.`/data/my t`"
+    assert f"DROP TABLE {path} and load" in (damaged(path, "a file is missing").todo or "")
+    assert "DROP TABLE `my t` and load" in (damaged("my t", "a file is missing").todo or "")
+
+
+def test_tables_that_may_have_been_meant_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE abc (a INT)")
+    monkeypatch.setattr(rv.catalog, "names", lambda: ["abc"])  # as a catalog lists the name of a view among its tables
+    with pytest.raises(TableNotFound) as caught:
+        rv.create("v", "SELECT 1 FROM xyz")
+    assert caught.value.todo == "there are abc"
+
+
+def test_a_view_that_is_not_there_is_not_dropped() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT)")
+    rv.create("v", "SELECT a FROM t")
+    dropped = [rv.sql(f"DROP MATERIALIZED VIEW IF EXISTS {name}").fetchall() for name in ("nope", "v")]  # type: ignore[operator]
+    assert dropped == [[], [("v",)]]
