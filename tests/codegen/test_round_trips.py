@@ -223,7 +223,7 @@ def _random_round_trips(first: int, last: int) -> None:
     "sql",
     [
         "SELECT order_id FROM orders DISTRIBUTE BY order_id",
-        "SELECT o.order_id FROM orders o LEFT JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products)",
+        "SELECT o.order_id FROM orders o LEFT JOIN items i ON o.order_id = i.order_id AND i.prod_id IN (SELECT prod_id FROM products WHERE prod_id = o.order_id)",
     ],
 )
 def test_what_cannot_be_compiled_says_so(sql: str) -> None:

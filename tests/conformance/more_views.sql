@@ -209,7 +209,7 @@ SELECT bitmap_count(bitmap_construct_agg(bitmap_bit_position(cust_id))) AS n FRO
 SELECT approx_top_k(cust_id, 2) AS k FROM visits;
 -- view: subquery_in_on | expect: incremental
 SELECT o.order_id, c.name FROM orders o JOIN customers c ON o.cust_id = c.cust_id AND o.cust_id IN (SELECT cust_id FROM visits);
--- view: subquery_in_on_of_left_join | expect: full
+-- view: subquery_in_on_of_left_join | expect: incremental
 SELECT o.order_id, c.name FROM orders o LEFT JOIN customers c ON o.cust_id = c.cust_id AND c.cust_id IN (SELECT cust_id FROM visits);
 -- view: running_sum_of_all | expect: incremental
 SELECT order_id, line, sum(qty) OVER (ORDER BY order_id, line ROWS UNBOUNDED PRECEDING) AS s FROM items;

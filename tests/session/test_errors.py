@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from compare import rows
 from rollview import Rollview, RollviewError, connect
 from rollview.engine import session
-from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, UserError, VersionGone
+from rollview.errors import JavaMissing, NotAWarehouse, Place, SqlError, TableNotFound, UserError, VersionGone
+from rollview.parse.stored_names import damaged
 
 CASES = {
     "SELECT nme FROM people": """\
@@ -302,12 +303,33 @@ There is no table named o here
 DuckDB has no function named nope
    1 | SELECT nope(id) AS nope FROM people
      |        ^^^^""",
-    "CREATE MATERIALIZED VIEW w AS SELECT name AS nope, nope(id) AS n FROM people": """\
-nope is not a function of DuckDB
-   1 | SELECT name AS nope, nope(id) AS n FROM people
+    "CREATE MATERIALIZED VIEW w AS SELECT name AS uper, uper(name) AS n FROM people": """\
+DuckDB has no function named uper
+   1 | SELECT name AS uper, uper(name) AS n FROM people
      |                      ^^^^
-Why: it may give another result at every call, and then the view could never equal its query
-What to do: if it does not, say so: rv.declare_deterministic('nope')""",
+What to do: did you mean `upper` or `user` or `query`?""",
+    "CREATE MATERIALIZED VIEW w AS SELECT random() AS r FROM people": """\
+A view cannot use random()
+   1 | SELECT random() AS r FROM people
+     |        ^^^^^^
+Why: it gives another result at every call, so the view could never equal its query
+What to do: compute the value once, into a column of a base table""",
+    "INSERT INTO people VALUES (7)": """\
+people takes 3 values per row, but 1 are given
+   1 | INSERT INTO people VALUES (7)
+     |                    ^^^^^^^^^^
+Why: the columns are id, name, age
+What to do: name the columns: INSERT INTO t (a, b) …""",
+    "CREATE MATERIALIZED VIEW w AS SELECT": """\
+DuckDB cannot read this statement
+   1 | SELECT
+     | ^^^^^^
+Why: this SELECT has no columns""",
+    "SELECT id FROM people VERSION AS OF 99": """\
+A query on DuckDB cannot read a fixed version of people
+   1 | SELECT id FROM people VERSION AS OF 99
+     |                ^^^^^^
+What to do: rv.table('people', version) reads one""",
     "SELECT id FROM people WHERE id = ?": """\
 There is no value for a parameter
    1 | SELECT id FROM people WHERE id = ?
@@ -446,6 +468,7 @@ def test_pyspark_logs_nothing_beside_an_error_of_rollview(
         (lambda folder: connect(f"{folder}/\ud800"), "cannot be a warehouse"),
         (lambda folder: connect("~nobody-of-this-name/w"), "cannot be a warehouse"),
         (lambda folder: connect(spark=cast(Any, 5)), "a SparkSession, not an int"),
+        (lambda folder: connect(folder, limits=cast(Any, 3)), "limits are rollview.limits.Limits, not an int"),
         (lambda folder: connect(f"duckdb:{folder}/none/x.db"), "cannot be opened"),
         (lambda folder: connect("duckdb:").refresh_all(cast(Any, 5)), "a list, not an int"),
         (lambda folder: connect("duckdb:").sql("SELECT '\ud800'"), "no Unicode text"),
@@ -456,3 +479,35 @@ def test_what_cannot_be_opened_or_read_is_told_in_our_words(
 ) -> None:
     with pytest.raises(UserError, match=said):
         call(tmp_path)
+
+
+def test_a_limit_of_no_rows_leaves_nothing_open() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT, PRIMARY KEY (a))")
+    rv.create("none", "SELECT a FROM t LIMIT 0")
+    rv.create("some", "SELECT a FROM t LIMIT 2")
+    assert "choices" not in rv.explain("none")
+    assert "LIMIT 2: the first rows by the key: a" in rv.explain("some")
+
+
+def test_a_table_that_is_addressed_by_its_path_is_quoted_once() -> None:
+    path = "`delta`.`/data/my t`"
+    assert f"DROP TABLE {path} and load" in (damaged(path, "a file is missing").todo or "")
+    assert "DROP TABLE `my t` and load" in (damaged("my t", "a file is missing").todo or "")
+
+
+def test_tables_that_may_have_been_meant_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE abc (a INT)")
+    monkeypatch.setattr(rv.catalog, "names", lambda: ["abc"])  # as a catalog lists the name of a view among its tables
+    with pytest.raises(TableNotFound) as caught:
+        rv.create("v", "SELECT 1 FROM xyz")
+    assert caught.value.todo == "there are abc"
+
+
+def test_a_view_that_is_not_there_is_not_dropped() -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (a INT)")
+    rv.create("v", "SELECT a FROM t")
+    dropped = [rv.sql(f"DROP MATERIALIZED VIEW IF EXISTS {name}").fetchall() for name in ("nope", "v")]  # type: ignore[operator]
+    assert dropped == [[], [("v",)]]

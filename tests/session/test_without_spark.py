@@ -76,7 +76,7 @@ QUIET = [
     (["sql", "-e", "REFRESH MATERIALIZED VIEW gold"], 0, "no_op"),
     (["sql", "-e", "DROP MATERIALIZED VIEW gold"], 1, "platinum read it"),
     (["sql", "-e", "DROP MATERIALIZED VIEW platinum; DROP MATERIALIZED VIEW gold"], 0, "gold"),
-    (["sql", "-e", "DROP MATERIALIZED VIEW IF EXISTS gould; DROP TABLE IF EXISTS less"], 0, "gould"),
+    (["sql", "-e", "DROP MATERIALIZED VIEW IF EXISTS gould; DROP TABLE IF EXISTS less"], 0, "0 rows"),
     (["sql", "-e", "DROP TABLE more"], 0, ""),
     (
         ["sql", "-e", "CREATE MATERIALIZED VIEW gold AS SELECT 1 AS a"],

@@ -33,6 +33,9 @@ from rollview.errors import (
     ViewNotFound,
 )
 from rollview.store.embedded import EmbeddedStore
+from rollview.store.embedded.checks import check_key
+from rollview.store.embedded.entries import too_few
+from rollview.store.embedded.files import write_rows
 from rollview.store.embedded.log import Log
 from rollview.store.protocol import NO_STAMP
 from rollview.store.row_counts import RowCounts
@@ -170,6 +173,50 @@ def test_an_entry_of_rollview_tells_a_new_session_that_it_was_cut(number: int, t
     for read in (log.snapshot, log.check, lambda: log.actions(number), lambda: log.info(number)):
         with pytest.raises(Damaged, match=rf"log entry 0{{19}}{number}\.json has \d actions and should have \d"):
             read()
+
+
+def entry_of_delta(operation: str, told: dict[str, str], *actions: dict[str, object], **parameters: str) -> list[Any]:
+    """The actions of an entry as Delta's own writer writes them."""
+    info = {"operation": operation, "operationMetrics": told, "operationParameters": parameters}
+    return [{"commitInfo": {**info, "engineInfo": "Apache-Spark/4.1.0 Delta-Lake/4.1.0"}}, *actions]
+
+
+ADDED: dict[str, object] = {"add": {"path": "a", "stats": '{"numRecords":2}'}}
+REMOVED: dict[str, object] = {"remove": {"path": "b"}}
+FEED: dict[str, object] = {"cdc": {"path": "c"}}
+TOLD = {"numAddedFiles": "1", "numRemovedFiles": "2", "numAddedChangeFiles": "1"}
+MERGED = {"numTargetFilesAdded": "1", "numTargetFilesRemoved": "2", "numTargetChangeFilesAdded": "0"}
+
+CUT = [
+    (entry_of_delta("WRITE", {"numFiles": "2", "numOutputRows": "4"}, ADDED, ADDED), "adds 2 rows and should add 4"),
+    (entry_of_delta("CREATE TABLE AS SELECT", {"numOutputRows": "2"}, ADDED), "adds 0 rows and should add 2"),
+    (entry_of_delta("UPDATE", TOLD, ADDED, REMOVED, REMOVED, FEED), "has 0 cdc actions and should have 1"),
+    (entry_of_delta("DELETE", TOLD, FEED, ADDED, REMOVED, REMOVED), "has 1 remove actions and should have 2"),
+    (entry_of_delta("MERGE", MERGED, REMOVED, REMOVED, ADDED), "has 0 add actions and should have 1"),
+]
+
+
+@pytest.mark.parametrize(("actions", "said"), CUT)
+def test_an_entry_of_deltas_own_writer_tells_that_it_was_cut(actions: list[Any], said: str) -> None:
+    assert too_few(actions) == ""
+    assert too_few(actions[:-1]) == said
+
+
+WHOLE = [
+    entry_of_delta("WRITE", {"numFiles": "1", "numOutputRows": "0"}),  # an empty file is not added
+    entry_of_delta(
+        "WRITE", {"numOutputRows": "9"}, ADDED, mode="Overwrite", predicate="[]"
+    ),  # counts those of the feed
+    entry_of_delta("WRITE", {"numOutputRows": "9"}, {"add": {"path": "a"}}),  # no statistics
+    entry_of_delta("MERGE", MERGED | {"numTargetFilesAdded": "2"}, ADDED, REMOVED),  # tried twice
+    entry_of_delta("SET TBLPROPERTIES", {}, {"metaData": {}}),
+    [{"commitInfo": {"engineInfo": "Delta-Lake/4.1.0", "operation": "WRITE"}}, ADDED],
+]
+
+
+@pytest.mark.parametrize("actions", WHOLE)
+def test_an_entry_of_which_less_is_told_than_it_seems_is_whole(actions: list[Any]) -> None:
+    assert too_few(actions) == ""
 
 
 def test_an_unreadable_checkpoint_is_named(tmp_path: Path) -> None:
@@ -487,7 +534,39 @@ def test_an_old_version_whose_file_is_gone_is_gone_and_the_newest_is_damaged(tmp
         rv.store.read("t", 7)
 
 
+def test_a_file_that_cannot_be_read_is_named_when_keys_are_compared(tmp_path: Path) -> None:
+    new, kept = (write_rows(pa.table({"id": [1]}), tmp_path).path for _ in range(2))
+    path = tmp_path / kept
+    for harm, why in ((lambda: path.write_bytes(b"PAR1"), "cannot be read"), (path.unlink, f"{kept} is missing in")):
+        harm()
+        with pytest.raises(Damaged, match=f"The table t is damaged\nWhy: its data file.* {why}"):
+            check_key("t", ["id"], [str(path)], [str(tmp_path / new)])
+
+
 # on Spark: rows are read, and what is damaged is stored again
+
+
+def test_a_lost_file_of_a_keyed_table_that_was_read_is_damage(rv: Rollview) -> None:
+    rv.sql("CREATE TABLE t (id INT, v STRING, PRIMARY KEY (id))")
+    for number in range(3):
+        rv.sql(f"INSERT INTO t VALUES ({number}, 'a')")
+    assert rows(rv.sql("SELECT count(*) FROM t")) == [(3,)]
+    no_data(folder_of(rv, "t"))
+    for sql in ("INSERT INTO t VALUES (200, 'b')", "UPDATE t SET v = 'b'", "DELETE FROM t WHERE id = 2"):
+        with pytest.raises(Damaged, match=r"The table t is damaged\nWhy: its data file .* is missing in .*t"):
+            rv.sql(sql)
+
+
+def test_an_insert_through_delta_that_was_cut_is_damage(opened: Callable[..., Rollview]) -> None:
+    rv = opened("delta")
+    rv.sql("CREATE TABLE t (id INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+    rv.close()
+    without_lines(folder_of(opened("embedded"), "t"), -1)
+    for path in log_of(folder_of(opened("embedded"), "t"))[-1].parent.glob("*.crc"):
+        path.unlink()
+    for kind in KINDS:
+        with pytest.raises(Damaged, match=r"its log entry 0*2\.json adds 0 rows and should add 1"):
+            opened(kind).sql("SELECT * FROM t").collect()
 
 
 def two_views(rv: Rollview) -> Rollview:

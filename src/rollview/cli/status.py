@@ -29,7 +29,11 @@ def _freshness(view: ViewStatus) -> str:
         return "fresh"
     if view.unversioned and not view.behind:
         return f"unknown: {', '.join(view.unversioned)} cannot report changes"
-    parts = [f"{table} gone or recreated" if n is None else f"{table} +{n}" for table, n in view.behind.items()]
+    lost = dict.fromkeys(view.went_back, "back at an earlier version")
+    parts = [
+        f"{table} {lost.get(table, 'gone or recreated')}" if n is None else f"{table} +{n}"
+        for table, n in view.behind.items()
+    ]
     return "stale: " + "; ".join(
         [*([", ".join(parts)] if parts else []), *([are_behind(view.stale, view.stuck)] if view.stale else [])]
     )

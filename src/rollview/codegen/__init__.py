@@ -11,5 +11,6 @@
 | ``clauses.py`` | parts of a SELECT |
 | ``flatten.py`` | projections and filters in one SELECT |
 | ``dialects.py`` | functions that engines name differently |
+| ``pivot.py`` | counts in PIVOT as DuckDB has to see them |
 | ``ordered.py`` | ``f(x ORDER BY k)`` in each dialect |
 """

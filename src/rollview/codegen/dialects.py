@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.codegen.ordered import distinct_in_order, lists_in_duckdb, ordered_in_duckdb, ordered_in_spark
+from rollview.codegen.pivot import pivot_in_duckdb
 from rollview.plan.expressions import Expr, conjunction
 from rollview.plan.nodes import Generate
 
@@ -20,6 +21,10 @@ _SPARK_NAMES: dict[type[Expr], str] = {
     exp.ToChar: "TO_CHAR",
     exp.UnixDate: "UNIX_DATE",
 }
+
+
+#: Functions of Spark that DuckDB does not have, and that are written for it in another way.
+TRANSLATED = frozenset({"exists", "forall"})
 
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
@@ -45,8 +50,8 @@ def in_spark(tree: Expr) -> Expr:
 
 
 def in_duckdb(node: Expr) -> Expr:
-    """Percentiles, which interpolate in Spark; LATERAL VIEW OUTER, whose OUTER sqlglot drops; and GROUPING SETS, before
-    which DuckDB allows no keys."""
+    """Percentiles, which interpolate in Spark; ``count_if``, which is NULL for no rows in DuckDB; LATERAL VIEW OUTER,
+    whose OUTER sqlglot drops; and GROUPING SETS, before which DuckDB allows no keys."""
     if isinstance(node, exp.Lateral) and node.args.get("view") and node.args.get("outer"):
         if isinstance(node.this, exp.Explode):
             value = in_dialect(node.this.this.copy(), "duckdb")
@@ -57,9 +62,27 @@ def in_duckdb(node: Expr) -> Expr:
         return node
     if isinstance(node, exp.Group) and node.args.get("grouping_sets"):
         node.set("expressions", [])
+    if isinstance(node, exp.Pivot):
+        return pivot_in_duckdb(node)
+    if isinstance(node, exp.CountIf) and not isinstance(node.this, exp.Distinct):
+        one = exp.If(this=node.this.copy(), true=exp.Literal.number(1))
+        return exp.Count(this=exp.Case(ifs=[one]), big_int=True)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in TRANSLATED and len(node.expressions) == 2:
+        return _of_elements(*node.expressions, wanted=node.name.lower() == "exists")
     if isinstance(node, exp.Quantile):
         return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this.copy(), node.args["quantile"].copy()])
     return ordered_in_duckdb(node)
+
+
+def _of_elements(values: Expr, test: Expr, *, wanted: bool) -> Expr:
+    """Whether a test is true for one element (``wanted``), or for all: as Spark has it, unknown if it is for some."""
+    told = exp.Transform(this=values.copy(), expression=test.copy())
+    decided = exp.Anonymous(this="LIST_CONTAINS", expressions=[told, exp.Boolean(this=wanted)])
+    known = exp.Anonymous(this="LIST_COUNT", expressions=[told.copy()])
+    some = exp.LT(this=known, expression=exp.Anonymous(this="LEN", expressions=[values.copy()]))
+    nothing = exp.Is(this=exp.Paren(this=values.copy()), expression=exp.null())
+    cases = ((nothing, exp.null()), (decided, exp.Boolean(this=wanted)), (some, exp.null()))
+    return exp.Case(ifs=[exp.If(this=a, true=b) for a, b in cases], default=exp.Boolean(this=not wanted))
 
 
 def in_postgres(node: Expr) -> Expr:

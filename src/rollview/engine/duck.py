@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from rollview.codegen.dialects import in_dialect
+from rollview.codegen.dialects import TRANSLATED, in_dialect
 from rollview.codegen.printer import plan_query, printed
 from rollview.engine.protocol import Kept, relation_name
 from rollview.engine.work import Constant, Counts, Work, measured
@@ -113,7 +113,10 @@ class DuckEngine:
 
     def functions(self) -> set[str]:
         found = self.connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-        return {row[0].lower() for row in found}
+        return {row[0].lower() for row in found} | TRANSLATED
+
+    def has_function(self, name: str) -> bool:
+        return name.lower() in self.functions()
 
     def result_settings(self) -> Mapping[str, str]:
         return {}
@@ -230,6 +233,10 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
         return SqlSyntaxError(
             "DuckDB cannot read this statement", where=Place.only(sql, match[1]), why=f"syntax error at {match[1]}"
         )
+    if "SELECT clause without selection list" in said:
+        return SqlSyntaxError(
+            "DuckDB cannot read this statement", where=Place.only(sql, "SELECT"), why="this SELECT has no columns"
+        )
     kind = SqlSyntaxError if isinstance(error, duckdb.ParserException) else SqlError
     return kind("DuckDB refuses this statement", why=_reason(said))
 
@@ -254,7 +261,14 @@ def tree_of(text: str) -> exp.Expr:
             todo="write the query with clauses, or open the warehouse on Spark",
         )
     with readable(text):
-        return in_dialect(read(text)[0], "duckdb")
+        tree = read(text)[0]
+    if fixed := next((t for t in tree.find_all(exp.Table) if t.args.get("version") or t.args.get("when")), None):
+        raise Unsupported(
+            f"A query on DuckDB cannot read a fixed version of {fixed.name}",
+            where=Place.find(text, fixed.name),
+            todo=f"rv.table({fixed.name!r}, version) reads one",
+        )
+    return in_dialect(tree, "duckdb")
 
 
 @lru_cache(maxsize=1024)
@@ -262,6 +276,8 @@ def spark_type(kind: str) -> str:
     """A DuckDB type as Spark writes it."""
     if kind == '"NULL"':
         return "void"
+    if kind.endswith("[]"):
+        return f"array<{spark_type(kind[:-2])}>"
     try:
         found = exp.DataType.build(kind, dialect="duckdb")
     except SqlglotError as error:

@@ -91,6 +91,9 @@ class Engine(Protocol):
     def functions(self) -> set[str]:
         """The names of the engine's built-in functions, in lower case."""
 
+    def has_function(self, name: str) -> bool:
+        """Whether a function of this name can be called, one of the engine or one that a user registered."""
+
     def result_settings(self) -> Mapping[str, str]:
         """The settings of the session that change what a query returns."""
 

@@ -153,6 +153,9 @@ class SparkEngine:
     def functions(self) -> set[str]:
         return {row[0].lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
+    def has_function(self, name: str) -> bool:
+        return self.spark.catalog.functionExists(name)
+
     def result_settings(self) -> Mapping[str, str]:
         return {name: value for name in _RESULT_SETTINGS if (value := self.spark.conf.get(name)) is not None}
 

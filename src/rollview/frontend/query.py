@@ -5,6 +5,7 @@ text → tree → plan → key → CompiledView
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,7 +119,7 @@ def refuse_random(sql: str, tree: exp.Query) -> None:
                 todo="copy the sample once into a table and read that, or select the rows by a condition",
             )
         if called := _calls(node) & (_RANDOM | _OUTSIDE):
-            name = min(called, key=lambda word: (word not in sql.lower(), word))
+            name = min(called, key=lambda word: (not re.search(rf"\b{word}\b", sql, re.IGNORECASE), word))
             raise NotDeterministic(
                 f"A view cannot use {name}()",
                 where=place(sql, node) or Place.find(sql, name),

@@ -46,6 +46,8 @@ def limit_without_ties(node: Limit, choices: list[Choice]) -> Node:
     """The LIMIT with an order that has no ties."""
     if facts_of(node.input).key == frozenset() and node.count != 0 and node.offset == 0:
         return node.input
+    if node.count == 0:  # no row is chosen, whatever the order is
+        choices = []
     given = [term.value.name for term in node.order if isinstance(term.value, exp.Column)]
     row = deciding(node.input, given)
     what = node.clause

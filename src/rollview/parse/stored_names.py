@@ -29,7 +29,8 @@ def view_of(table: str) -> str | None:
 
 def written(name: str) -> str:
     """The name of a table or view, quoted for a statement if it has to be."""
-    return name if re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) else quote(name)
+    plain = re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name.endswith("`")  # a path is quoted already
+    return name if plain else quote(name)
 
 
 def damaged(table: str, why: str) -> Damaged:

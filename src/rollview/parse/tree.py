@@ -40,6 +40,9 @@ _CLAUSES = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.HAVING}
 #: A value follows these tokens, so LIMIT is a name there.
 _BEFORE_VALUES = {TokenType.L_PAREN, TokenType.COMMA, TokenType.DISTINCT}
 
+#: What is settled once a text is read.
+_SETTLED = (exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.JSONExtract, exp.Limit, exp.Exists, exp.Anonymous)
+
 _SPARK = Dialect.get_or_raise("spark")
 
 
@@ -81,7 +84,7 @@ def read(sql: str) -> list[exp.Expr]:
     _window_is_a_name(tokens)
     trees = [tree for tree in _Parser(dialect=_SPARK).parse(tokens, sql) if tree is not None]
     for tree in trees:
-        for node in list(tree.find_all(exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.JSONExtract)):
+        for node in list(tree.find_all(*_SETTLED)):
             _settle(node)
     return trees
 
@@ -139,6 +142,16 @@ def _settle(node: exp.Expr) -> None:
         compared = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
         if not compared and isinstance(node.this, exp.Paren):  # the aggregate
             node.replace(exp.LogicalOr(this=node.this.this))
+    elif isinstance(node, exp.Limit):
+        if isinstance(node.expression, exp.Var) and node.expression.name.upper() == "ALL":  # no limit
+            node.pop()
+    elif isinstance(node, exp.Exists):
+        if node.args.get("expression") is not None:  # of an array's elements, not of a subquery's rows
+            node.replace(exp.Anonymous(this="exists", expressions=[node.this, node.expression]))
+    elif isinstance(node, exp.Anonymous):
+        kind = {"every": exp.LogicalAnd, "some": exp.LogicalOr}.get(node.name.lower())
+        if kind is not None and len(node.expressions) == 1:
+            node.replace(kind(this=node.expressions[0]))
     elif isinstance(node, exp.JSONExtract):
         if node.args.get("variant_extract"):
             _path_into_variant(node)

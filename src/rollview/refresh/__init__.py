@@ -7,6 +7,7 @@
 | ``reasons.py`` | which reason for recomputing a view applies now |
 | ``execute.py`` | runs a refresh plan, and commits the rows and the new vector |
 | ``recompute.py`` | runs the whole query, and commits its rows and the new vector |
+| ``counted_here.py`` | whether a delta is too large, counted without Spark |
 | ``repair.py`` | a damaged view, stored again |
 | ``batch.py`` | several views to one vector |
 | ``explain.py`` | what a view is and what its next refresh would do |

@@ -20,6 +20,7 @@ from rollview.delta.passes.running import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan
+from rollview.refresh.counted_here import counted_here
 from rollview.state.top_rows import STORED
 from rollview.state.writes import AppendRows, CountRows, UpsertRows, Write
 from rollview.store.edits import Append, Edit, TakeCopies, Upsert
@@ -132,8 +133,9 @@ class Execution:
 
     def _keep(self, step: str, plan: Node, *, delta: bool) -> Kept:
         """The rows of a step, computed once. Raises TooManyRows if it is a delta of too many rows."""
+        counted = self._counted(plan) if delta else None
         engine, frame = self.catalog.engine, self._selected(plan)
-        limit = self.row_limit if delta else None
+        limit = self.row_limit if delta and counted is None else None
         done = engine.keep(frame) if limit is None else engine.keep_up_to(frame, limit)
         if done is None:
             raise TooManyRows
@@ -141,6 +143,28 @@ class Execution:
         name = f"{step} {STEP}"
         self._frames[name], self._local[name], self._rows[name] = done.frame, done.local, done.rows
         return done
+
+    def _counted(self, plan: Node) -> int | None:
+        """The rows of a delta that may be large, if this process can count them. Raises TooManyRows if they are more
+        than it is worth to compute."""
+        if self.row_limit is None or not self._may_be_large(plan):
+            return None
+        limit = self.row_limit()
+        counted = counted_here(plan, self._readable_here, limit)
+        if counted is not None and counted > limit:
+            raise TooManyRows
+        return counted
+
+    def _readable_here(self, scan: Scan) -> pa.Table | list[str] | None:
+        """The rows of a relation in this process, or files with them that it can read."""
+        if scan.version not in self._vectors:
+            return self._local.get(relation_name(scan))
+        if self.catalog.has(scan.table):
+            return None
+        version = self._vectors[scan.version][scan.table]
+        files = self.catalog.store.files(scan.table, version)
+        few = files and self.catalog.store.count(scan.table, version) <= self.limits.lookup_rows_most
+        return files if few else None
 
     def _may_be_large(self, delta: Node) -> bool:
         """Whether a delta could have more rows than are always followed."""

@@ -81,7 +81,8 @@ def _reads(catalog: Catalog, view: View, now: ViewStatus) -> list[Read]:
             found.append(Read(f"{table}, which has no versions", None, ": its changes are not known"))
             continue
         behind = now.behind.get(table, 0)
-        news = "gone or recreated" if behind is None else _behind(behind) if behind else "up to date"
+        lost = "back at an earlier version" if table in now.went_back else "gone or recreated"
+        news = lost if behind is None else _behind(behind) if behind else "up to date"
         key = () if catalog.has(table) else view.bases[table].key
         found.append(Read(table, version, "" if now.damage is not None else news, key))
     return found
@@ -160,7 +161,7 @@ def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
         return Next(None, error.what)
     if not now.behind and not varies(view, target):
         return Next(NO_OP, f"nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
-    reason = why_full(catalog, view, before, target, False)
+    reason = why_full(catalog, view, before, target, False, bool(now.went_back))
     if reason is not None:
         return Next(FULL, REASONS[reason], reason)
     return _followed(catalog, view, before.vector, target)

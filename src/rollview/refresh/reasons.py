@@ -14,14 +14,18 @@ from rollview.views.definition import View
 from rollview.views.relation import relation
 
 
-def why_full(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool) -> str | None:
-    """The code of the reason; None if there is none."""
+def why_full(
+    catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity], full: bool, back: bool
+) -> str | None:
+    """The code of the reason; None if there is none. ``back`` says that a table went back to an earlier version."""
     if full:
         return "requested"
     if view.policy is Policy.FULL:
         return "policy"
     if was_replaced(before, target):
         return "table_replaced"
+    if back:
+        return "table_went_back"
     if view.always_full is not None:
         return view.always_full
     if any(_key(relation(catalog, table).base()) != _key(base) for table, base in view.bases.items()):

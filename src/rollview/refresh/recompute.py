@@ -17,7 +17,7 @@ from rollview.views.write import write_whole
 def recomputed(catalog: Catalog, target: Target, reason: str) -> Commit | None:
     """The commit; None if another session's came first."""
     view, old, vector = target.view, target.view, target.vector
-    again = reason in ("key_changed", "layout_changed") or was_replaced(target.before, vector)
+    again = reason in ("key_changed", "layout_changed", "table_went_back") or was_replaced(target.before, vector)
     if again:
         view = over_tables_now(catalog, view)
     with schema_errors(view):

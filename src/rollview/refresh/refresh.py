@@ -104,7 +104,8 @@ class _Done:
 def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) -> _Done | None:
     """One attempt; None if another session's commit came first."""
     view = target.view
-    reason = why_full(catalog, view, target.before, target.vector, full) or ("damaged" if target.lost else None)
+    reason = why_full(catalog, view, target.before, target.vector, full, target.went_back)
+    reason = reason or ("damaged" if target.lost else None)
     if reason is None:
         try:
             try:

@@ -9,6 +9,7 @@ from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
 from rollview.views.helpers import without_lost
+from rollview.views.history import is_later, went_back
 from rollview.views.relation import newest
 from rollview.views.results import RefreshResult
 
@@ -16,17 +17,19 @@ from rollview.views.results import RefreshResult
 @dataclass(frozen=True)
 class Target:
     """``before`` is what the view shows, ``vector`` what it is to show, with its helpers; ``helped`` are the refreshes
-    that brought these there. ``lost`` says that stored rows of the view are missing."""
+    that brought these there. ``lost`` says that stored rows of the view are missing, ``went_back`` that a table no
+    longer has the commit that the view shows."""
 
     view: View
     before: Reflected
     vector: Mapping[str, Identity]
     helped: tuple[RefreshResult, ...]
     lost: bool
+    went_back: bool = False
 
     @property
     def is_reached(self) -> bool:
-        return self.before.vector == self.vector and not self.lost
+        return self.before.vector == self.vector and not self.lost and not self.went_back
 
 
 def target_of(
@@ -36,13 +39,18 @@ def target_of(
     refresh_helper: Callable[[str, Mapping[str, Identity]], RefreshResult],
 ) -> Target | None:
     """The target of a refresh that starts now; ``fixed`` are versions that it is to go to. The helpers are brought
-    there first; None if another session has already moved one past it. A view does not go back: a fixed version that
-    is older than the one shown gives way to it."""
+    there first; None if another session has already moved one past it. A view goes back only with its tables: a fixed
+    version that is older than the one shown gives way to it, if the table has that."""
     view = without_lost(catalog, catalog.get(name))
     before = catalog.reflected(view)
     vector = newest(catalog, view, fixed)
-    for table, shown in before.vector.items():
-        if table in vector and vector[table].table_id == shown.table_id and _is_later(shown, vector[table]):
+    back = False
+    for table in vector.keys() & before.vector.keys():
+        shown, passed = before.vector[table], table in fixed and is_later(before.vector[table], vector[table])
+        now = catalog.identity(table) if passed else vector[table]
+        if went_back(catalog, table, shown, now):
+            back, vector[table] = True, now
+        elif passed:
             vector[table] = shown
     helped = tuple(refresh_helper(helper.name, vector) for helper in view.helpers)
     for helper in view.helpers:  # some of them read others
@@ -52,8 +60,4 @@ def target_of(
             return None
         vector[helper.name] = reached
     lost = catalog.store.damage(catalog.state(name)) is not None
-    return Target(view, before, vector, helped, lost)
-
-
-def _is_later(one: Identity, other: Identity) -> bool:
-    return one.version is not None and other.version is not None and one.version > other.version
+    return Target(view, before, vector, helped, lost, back)

@@ -44,6 +44,10 @@ def connect(
     """
     if store not in (None, "embedded", "delta"):
         raise UserError(f"There is no store named {store!r}", todo="use 'embedded' or 'delta'")
+    if not isinstance(limits, Limits):
+        raise UserError(
+            f"limits are rollview.limits.Limits, not {article(limits)}", todo="limits=Limits(helper_rows=0)"
+        )
     if isinstance(warehouse, str) and warehouse.startswith("duckdb:"):
         return _on_duckdb(warehouse.removeprefix("duckdb:"), limits)
     if warehouse is not None:

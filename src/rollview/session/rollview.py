@@ -130,9 +130,10 @@ class Rollview:
         if isinstance(statement, RefreshView):
             return of_refresh(refresh_view(self.catalog, name, full=statement.full))
         if isinstance(statement, DropView):
-            if not (statement.if_exists and not self.catalog.has(name)):
+            there = self.catalog.has(name) or not statement.if_exists
+            if there:
                 drop_view(self.catalog, name)
-            return Answer({"dropped": "STRING"}, [[name]])
+            return Answer({"dropped": "STRING"}, [[name]] if there else [])
         if isinstance(statement, DescribeView):
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)

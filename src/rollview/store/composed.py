@@ -37,6 +37,8 @@ class ComposedStore:
         self.few_changes = reading.few_changes
         self.last_commit = reading.last_commit
         self.history = reading.history
+        self.commit_mark = reading.commit_mark
+        self.files = reading.files
         self.commits_between = reading.commits_between
         self.versions_at = reading.versions_at
         self.check_types = writing.check_types

@@ -75,10 +75,12 @@ class Commit:
 @dataclass(frozen=True)
 class Identity:
     """A version of a table, distinct from the versions of a later table of the same name. ``version`` is None if the
-    table has no versions."""
+    table has no versions. ``mark`` distinguishes the commit from another one of the same version, which there can be
+    after a log was truncated or restored from a copy; None if the store does not know it."""
 
     table_id: str
     version: int | None
+    mark: str | None = field(default=None, compare=False)
 
 
 def metadata_of(text: str | None) -> Mapping[str, Any]:
@@ -154,6 +156,10 @@ class Reading(Protocol):
 
     def version(self, table: str) -> int: ...
 
+    def commit_mark(self, table: str, version: int) -> str | None:
+        """The mark of an older version, as ``identity`` gave it when it was the newest. None if the store cannot tell
+        it cheaply, or no longer has the commit."""
+
     def schema(self, table: str, version: int | None = None) -> Any: ...
 
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
@@ -175,6 +181,10 @@ class Reading(Protocol):
 
     def read(self, table: str, version: int | None = None) -> Frame:
         """The rows of a version. Raises VersionGone if the store no longer has it."""
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        """The Parquet files that hold the rows of a version and no others; None if this process cannot read them, or
+        if the rows are not all that is needed to read the table: it has partitions, or columns of other names."""
 
     def changes(self, table: str, after: int, upto: int, columns: Sequence[str] | None = None) -> Frame:
         """The rows changed by the commits after version ``after``, up to and including ``upto``: at least these

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rollview.errors import BadName, ColumnNotFound, KeyViolated, SqlError, Unsupported, nearest
+from rollview.errors import BadName, ColumnNotFound, KeyViolated, Place, SqlError, Unsupported, nearest
 from rollview.parse.names import quote
 from rollview.plan.reserved import DELETED
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION
@@ -174,11 +174,7 @@ def aligned(
     if len(set(targets)) != len(targets):
         raise SqlError(f"A column of {table} is named twice: {', '.join(targets)}")
     if len(targets) != len(rows.columns):
-        raise SqlError(
-            f"{table} takes {len(targets)} values per row, but {len(rows.columns)} are given",
-            why=f"the columns are {', '.join(targets)}",
-            todo="name the columns: INSERT INTO t (a, b) …",
-        )
+        raise wrong_width(table, targets, len(rows.columns))
     given = dict(zip(targets, rows.schema.fields, strict=True))
     unique = rows.toDF(*[f"c{i}" for i in range(len(targets))])
     exprs = []
@@ -191,6 +187,16 @@ def aligned(
         else:
             exprs.append(f"CAST(NULL AS {kind}) AS {quote(field.name)}")
     return unique.selectExpr(*exprs)
+
+
+def wrong_width(table: str, columns: Sequence[str], given: int, where: Place | None = None) -> SqlError:
+    """The error for rows of another number of values than a table, or the columns that are named of it, takes."""
+    return SqlError(
+        f"{table} takes {len(columns)} values per row, but {given} are given",
+        where=where,
+        why=f"the columns are {', '.join(columns)}",
+        todo="name the columns: INSERT INTO t (a, b) …",
+    )
 
 
 def differs(schema: StructType, columns: Sequence[str], old: str, new: str) -> str:

@@ -23,6 +23,7 @@ REASONS = {
     "not_compiled": "the compiler does not support a part of the query",
     "compiler_bug": "the compiler failed on the query; this is a bug of rollview",
     "table_replaced": "a base table was dropped and created again",
+    "table_went_back": "a base table no longer has the commit that the view shows: it went back to an earlier version",
     "not_versioned": "a base table has no versions, so its changes are not known",
     "damaged": "stored rows of the view were missing or could not be read",
 }

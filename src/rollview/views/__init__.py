@@ -15,6 +15,7 @@
 | ``dry_run.py`` | whether the engine accepts the plans of refreshes |
 | ``shape.py`` | base tables whose columns changed |
 | ``drop.py`` | DROP MATERIALIZED VIEW |
+| ``history.py`` | whether a table still has the commit that a view shows |
 | ``freshness.py`` | how far views are behind, through all levels |
 | ``status.py`` | how fresh a view is |
 | ``verify.py`` | a view compared with its query |

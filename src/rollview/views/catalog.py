@@ -40,7 +40,7 @@ class Reflected:
 
 def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str, run: str) -> dict[str, object]:
     """The metadata of a refresh's commit; ``run`` identifies this refresh."""
-    positions = {table: [identity.table_id, identity.version] for table, identity in vector.items()}
+    positions = {table: [identity.table_id, identity.version, identity.mark] for table, identity in vector.items()}
     return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
 
 

@@ -50,13 +50,25 @@ def check_functions(catalog: Catalog, query: Query, trusted: Collection[str]) ->
     """A user's own function may give another result at every call, unless it is declared not to."""
     if not query.unknown_functions(trusted):
         return
-    for call in query.unknown_functions({*catalog.engine.functions(), *trusted}):
+    known = catalog.engine.functions()
+    for call in query.unknown_functions({*known, *trusted}):
+        if not catalog.engine.has_function(_called(call)):
+            raise SqlError(
+                f"{catalog.engine.title} has no function named {call.name}",
+                where=Place.call(query.text, call.name),
+                todo=nearest(call.name, sorted(known)),
+            )
         raise SqlError(
             f"{call.name} is not a function of {catalog.engine.title}",
             where=Place.call(query.text, call.name),
             why="it may give another result at every call, and then the view could never equal its query",
             todo=f"if it does not, say so: rv.declare_deterministic({call.name!r})",
         )
+
+
+def _called(call: exp.Anonymous) -> str:
+    """The name of a function as it is called, with its schema."""
+    return f"{call.parent.this.sql('spark')}.{call.name}" if isinstance(call.parent, exp.Dot) else call.name
 
 
 def sources_of(catalog: Catalog, query: Query) -> dict[Name, str]:
@@ -78,7 +90,7 @@ def _unknown(catalog: Catalog, query: str, ref: Reference) -> TableNotFound:
         where=Place(query, ref.start, ref.stop),
         todo=nearest(name, known)
         or (
-            f"there are {', '.join(sorted(known)[:8])}"
+            f"there are {', '.join(sorted({*known})[:8])}"
             if known
             else "there are no tables yet; make one with CREATE TABLE"
         ),

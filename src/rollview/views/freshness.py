@@ -7,12 +7,14 @@ it reads is fresh.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 
 from rollview.errors import Damaged, RollviewError, TableNotFound
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog
 from rollview.views.definition import View
+from rollview.views.history import is_later, went_back
 
 
 class Freshness:
@@ -26,27 +28,46 @@ class Freshness:
         self._lost: dict[str, str | None] = {}
 
     def behind(self, view: View, vector: Mapping[str, Identity]) -> dict[str, int | None]:
-        """The tables of a view that have moved on since the vector, and by how many commits; None if the table is gone
-        or was recreated."""
+        """The tables of a view that have moved on since the vector, and by how many commits; None if the table is gone,
+        was recreated, or went back to an earlier version."""
         found: dict[str, int | None] = {}
         for table in view.tables:
             shown = vector[table]
-            fixed = self._fixed.get(table)
             try:
-                now = fixed or self._catalog.identity(table)
+                now = self._newest(table, shown)
             except TableNotFound:
                 found[table] = None
                 continue
             except Damaged:  # how many commits there are is not known
                 continue
-            if now.table_id != shown.table_id:
+            if now.table_id != shown.table_id or went_back(self._catalog, table, shown, now):
                 found[table] = None
-            elif now.version is None or shown.version is None:
-                continue
-            elif now.version > shown.version or (now.version < shown.version and fixed is None):
+            elif is_later(now, shown):
+                assert shown.version is not None
+                assert now.version is not None
                 stored = self._catalog.stored(table)
                 found[table] = self._catalog.store.commits_between(stored, shown.version, now.version)
         return found
+
+    def went_back(self, view: View, vector: Mapping[str, Identity]) -> tuple[str, ...]:
+        """The tables of a view that no longer have the commit that it shows."""
+        found = []
+        for table in view.tables:
+            with contextlib.suppress(TableNotFound, Damaged):
+                if went_back(self._catalog, table, vector[table], self._newest(table, vector[table])):
+                    found.append(table)
+        return tuple(found)
+
+    def _newest(self, table: str, shown: Identity) -> Identity:
+        """The version that counts as the newest. If a view shows a later one than is fixed, another session has moved
+        it past that, or the table went back."""
+        fixed = self._fixed.get(table)
+        if fixed is None:
+            return self._catalog.identity(table)
+        if not is_later(shown, fixed):
+            return fixed
+        now = self._catalog.identity(table)
+        return now if went_back(self._catalog, table, shown, now) else shown
 
     def unversioned(self, view: View, vector: Mapping[str, Identity]) -> tuple[str, ...]:
         """The tables of a view that have no versions: whether they have moved on is not known."""

@@ -208,7 +208,8 @@ class Verification:
 @dataclass(frozen=True)
 class ViewStatus:
     """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
-    None means that the table is gone or was recreated. ``stale`` names the views upstream, at any level, that are
+    None means that the table is gone or was recreated, or that it is in ``went_back``: it no longer has the commit that
+    the view shows. ``stale`` names the views upstream, at any level, that are
     themselves behind, and ``stuck`` says of some of these why they cannot be refreshed. ``unversioned`` are the base
     tables that have no versions: nobody knows whether they have changed, and the view does not count as fresh.
     ``damage`` says what cannot be read, of the view or of a table below it; of a damaged view, only what could still
@@ -225,6 +226,7 @@ class ViewStatus:
     unversioned: tuple[str, ...] = ()
     damage: str | None = None
     stuck: Mapping[str, str] = field(default_factory=dict)
+    went_back: tuple[str, ...] = ()
 
     @property
     def fresh(self) -> bool:

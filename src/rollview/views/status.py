@@ -37,4 +37,5 @@ def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> 
         freshness.unversioned(view, reflected.vector),
         freshness.damage(view),
         freshness.stuck(stale),
+        freshness.went_back(view, reflected.vector),
     )

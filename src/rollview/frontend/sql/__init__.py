@@ -17,6 +17,7 @@
 | ``scope.py`` | what names mean at one place of a query |
 | ``subqueries.py`` | subqueries in expressions → joins |
 | ``decorrelate.py`` | joins with a correlated plan → joins |
+| ``join_condition.py`` | the ON of a join, with its subqueries |
 | ``pivot.py`` | PIVOT and UNPIVOT as aggregates and unions |
 | ``time_window.py`` | ``GROUP BY window(t, '1 hour')`` |
 | ``functions.py`` | which functions aggregate and which generate rows |

@@ -11,6 +11,7 @@ from rollview.frontend.sql.bind import bind
 from rollview.frontend.sql.context import Context, Cte, again, literal_number, unbuildable
 from rollview.frontend.sql.decorrelate import lateral_join
 from rollview.frontend.sql.functions import is_outer_generator
+from rollview.frontend.sql.join_condition import JoinCondition
 from rollview.frontend.sql.pivot import pivoted
 from rollview.frontend.sql.scope import Entry, Scope, place, typed
 from rollview.frontend.sql.types import equal
@@ -248,15 +249,16 @@ def _joined(context: Context, left: Relation, join: exp.Join, parent: Scope | No
     )
     scope = Scope(context.sql, [*left.entries, *right.entries], parent)
     parts: list[Expr] = []
+    sides = JoinCondition(context, left.plan, right.plan)
     if names:
         for name in names:
             a, b = _side(left, name, context, join), _side(right, name, context, join)
             parts.append(equal(typed(a), typed(b)))
     elif join.args.get("on") is not None:
-        parts.append(bind(join.args["on"], scope, context))
+        parts += sides.parts(join.args["on"], scope)
     if not parts and how == INNER:
         how = CROSS
-    plan = Join(how, left.plan, right.plan, conjunction(parts) if parts else None if how == CROSS else exp.true())
+    plan = Join(how, sides.left, sides.right, conjunction(parts) if parts else None if how == CROSS else exp.true())
     if how.keeps_left_only:
         return Relation(plan, left.entries)
     if not names:

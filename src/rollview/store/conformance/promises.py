@@ -43,6 +43,18 @@ class TablePromises:
         assert bench.held() == [(9, "z")]
         assert store.identity("t") != before
 
+    def test_a_commit_has_one_mark_and_no_other_commit_has_it(self, bench: Bench) -> None:
+        store = bench.store
+        bench.made()
+        first, before = store.identity("t"), store.version("t")
+        bench.commit(Append(bench.rows("(4, 'd')")))
+        second = store.identity("t")
+        assert second.mark is not None
+        assert second.mark == store.identity("t").mark != first.mark
+        assert store.commit_mark("t", store.version("t")) in (None, second.mark)
+        assert store.commit_mark("t", before) in (None, first.mark)
+        assert store.commit_mark("t", 99) is None
+
     def test_every_version_stays_readable_and_changes_lead_from_one_to_the_next(self, bench: Bench) -> None:
         bench.made()
         bench.commit(Append(bench.rows("(4, 'd'), (4, 'd')")))

@@ -25,7 +25,7 @@ from rollview.limits import Limits
 from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
-from rollview.store.embedded.frames import few_changes
+from rollview.store.embedded.frames import few_changes, plain_files
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -133,10 +133,18 @@ class DeltaReading:
 
     def identity(self, table: str) -> Identity:
         detail = self._detail(table)
-        return Identity("", None) if detail is None else Identity(str(detail["id"]), self.version(table))
+        if detail is None:
+            return Identity("", None)
+        commit = self.last_commit(table)
+        # elsewhere, the entry is only Spark's to read: it tells the time of the file
+        mark = commit.time.isoformat() if self._folder is None else self.commit_mark(table, commit.version)
+        return Identity(str(detail["id"]), commit.version, mark)
 
     def version(self, table: str) -> int:
         return self.last_commit(table).version
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        return None if self._folder is None else self._folder.log(table).commit_mark(version)
 
     def schema(self, table: str, version: int | None = None) -> StructType:
         with _readable(table):
@@ -158,6 +166,9 @@ class DeltaReading:
 
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
         return None
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        return None if self._folder is None else plain_files(self._folder.log(table).snapshot(version))
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         name = self._names.require(table)

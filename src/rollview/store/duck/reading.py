@@ -48,10 +48,15 @@ class DuckReading:
             yield self.properties(table)
 
     def identity(self, table: str) -> Identity:
-        return Identity(self._tables.info(table).id, self.version(table))
+        commit = self.last_commit(table)
+        return Identity(self._tables.info(table).id, commit.version, commit.time.isoformat())
 
     def version(self, table: str) -> int:
         return self.last_commit(table).version
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        found = self._commits(table, 1, version - 1, version)
+        return next((commit.time.isoformat() for commit in found), None)
 
     def schema(self, table: str, version: int | None = None) -> Any:
         return self.columns(table, version)
@@ -72,6 +77,9 @@ class DuckReading:
         return None
 
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
+        return None
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
         return None
 
     def _check_version(self, table: str, version: int) -> None:
@@ -124,13 +132,16 @@ class DuckReading:
     def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
         return list(self._commits(table, limit, after))
 
-    def _commits(self, table: str, limit: int | None = None, after: int | None = None) -> Iterator[Commit]:
+    def _commits(
+        self, table: str, limit: int | None = None, after: int | None = None, upto: int | None = None
+    ) -> Iterator[Commit]:
         """The commits, newest first."""
         sql = (
             "SELECT version, time, metadata, operation, rows, inserted, deleted FROM rv_meta.commits "
-            "WHERE id = ? AND (? IS NULL OR version > ?) ORDER BY version DESC LIMIT ?"
+            "WHERE id = $1 AND ($2 IS NULL OR version > $2) AND ($3 IS NULL OR version <= $3) "
+            "ORDER BY version DESC LIMIT $4"
         )
-        found = self._db.execute(sql, [self._tables.info(table).id, after, after, limit]).fetchall()
+        found = self._db.execute(sql, [self._tables.info(table).id, after, upto, limit]).fetchall()
         for version, time, metadata, *rest in found:
             yield Commit(version, time.astimezone(timezone.utc), json.loads(metadata), *rest)
 

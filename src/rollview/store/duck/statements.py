@@ -24,6 +24,7 @@ from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.duck.writing import DuckWriting
 from rollview.store.edits import Append, Edit, Replace
 from rollview.store.protocol import Commit
+from rollview.store.schema import wrong_width
 
 #: The first words of queries and settings.
 _ASKING = {"SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "SET"}
@@ -113,7 +114,10 @@ class DuckStatements:
         if statement.by_name:
             raise Unsupported("The DuckDB store has no INSERT BY NAME", todo="name the columns")
         listed = ", ".join(quoted(c) for c in columns)
-        rows = DuckFrame(f"SELECT * FROM ({translated(statement.query)}) AS v({listed})")
+        given = translated(statement.query)
+        if (width := len(self._tables.engine.columns(DuckFrame(given)))) != len(columns):
+            raise wrong_width(table, columns, width, Place(statement.query, 0, len(statement.query)))
+        rows = DuckFrame(f"SELECT * FROM ({given}) AS v({listed})")
         if statement.overwrite:
             types = dict(self._reading.columns(table))
             picked = ", ".join(f"CAST({quoted(c)} AS {_type_in_duckdb(types[c])}) AS {quoted(c)}" for c in columns)

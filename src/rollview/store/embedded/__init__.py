@@ -11,6 +11,7 @@
 | ``snapshot.py`` | one version of a table |
 | ``log.py`` | the versions of a table, and atomic commits |
 | ``entries.py`` | the entries of a log, and whether they are intact |
+| ``told_counts.py`` | what Delta's own writer says that an entry holds |
 | ``files.py`` | Parquet files and their statistics |
 | ``checks.py`` | checks before a commit: types, NOT NULL, the key |
 | ``frames.py`` | snapshots and changes as frames |

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -22,6 +24,7 @@ from pyspark.sql.types import (
 )
 
 from rollview.errors import Unsupported
+from rollview.parse.stored_names import damaged
 from rollview.store.embedded.files import nulls_in
 from rollview.store.embedded.snapshot import DataFile
 from rollview.store.schema import check_columns, check_types, key_repeated, null_in_key, simple_types
@@ -83,18 +86,18 @@ def check_stored_types(table: str, schema: StructType) -> None:
 def check_not_null(table: str, schema: StructType, key: Sequence[str], files: Sequence[DataFile], root: Path) -> None:
     """Raises KeyViolated if the files hold NULL in a column that is NOT NULL or part of the key."""
     for column in schema.fields:
-        if (column.name in key or not column.nullable) and _has_null(files, column.name, root):
+        if (column.name in key or not column.nullable) and _has_null(table, files, column.name, root):
             raise null_in_key(table, column.name, "part of the key" if column.name in key else "declared NOT NULL")
 
 
-def _has_null(files: Sequence[DataFile], column: str, root: Path) -> bool:
+def _has_null(table: str, files: Sequence[DataFile], column: str, root: Path) -> bool:
     """Whether the files hold NULL in a column: by their statistics, or by reading a file without statistics."""
     if any(nulls_in(file, column) for file in files):
         return True
     silent = [str(root / file.path) for file in files if nulls_in(file, column) is None]
     if not silent:
         return False
-    with duckdb.connect() as db:
+    with _reading(table, silent) as db:
         query = f"SELECT 1 FROM {_parquet(silent)} WHERE {_quoted(column)} IS NULL LIMIT 1"
         return db.execute(query).fetchone() is not None
 
@@ -109,8 +112,7 @@ def check_key(
     if not key or not new:
         return
     columns = ", ".join(_quoted(c) for c in key)
-    with duckdb.connect() as db:
-        db.execute("SET enable_progress_bar = false")
+    with _reading(table, [*kept, *new]) as db:
         if fresh is None:
             db.execute(f"CREATE VIEW fresh AS SELECT {columns} FROM {_parquet(new)}")
         else:
@@ -121,6 +123,19 @@ def check_key(
         ).fetchall()
     if rows:
         raise key_repeated(table, key, rows)
+
+
+@contextlib.contextmanager
+def _reading(table: str, paths: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that reads files of a table. Raises Damaged if one of them cannot be read."""
+    try:
+        with duckdb.connect() as db:
+            db.execute("SET enable_progress_bar = false")
+            yield db
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        lost = next((Path(path) for path in paths if not os.path.exists(path)), None)
+        why = f"its data files cannot be read: {str(error).splitlines()[0]}"
+        raise damaged(table, f"its data file {lost.name} is missing in {lost.parent}" if lost else why) from error
 
 
 def _quoted(name: str) -> str:

@@ -1,20 +1,23 @@
 """The entries of a log: the files from which a version is replayed, and whether they are intact.
 
-A reader takes a truncated entry for a smaller commit, without an error. Three rules detect truncation: an entry without
-actions has lost all of them; an entry that rollview wrote says how many actions it has; and entries are never written
-again, so an entry that has become shorter since it was read was truncated.
+A reader takes a truncated entry for a smaller commit, without an error. Four rules detect truncation: an entry without
+actions has lost all of them; an entry that rollview wrote says how many actions it has; one that Delta wrote says how
+many rows or files; and entries are never written again, so an entry that has become shorter since it was read was
+truncated.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rollview.store.embedded.told_counts import fewer_than_told, is_deltas
 from rollview.store.warehouse import LOG_FOLDER
 
 #: The writer whose entries say how many actions they have, and the field for it.
@@ -73,7 +76,7 @@ class Listing:
         return tuple(_mark(file) for file in [*files, *parts])
 
 
-def _mark(file: os.DirEntry[str] | None) -> Mark | None:
+def _mark(file: os.DirEntry[str] | Path | None) -> Mark | None:
     with contextlib.suppress(FileNotFoundError):
         if file is not None:
             stat = file.stat()
@@ -85,11 +88,11 @@ class Entries:
     """A cache of a log's entries: those that were intact when they were read need not be read again."""
 
     def __init__(self) -> None:
-        self._whole: dict[int, tuple[Mark | None, int, bytes]] = {}
+        self._whole: dict[int, tuple[Mark | None, int, bytes, str]] = {}
 
     def cut(self, version: int, entry: os.DirEntry[str], mark: Mark | None) -> str:
         """What is wrong with an entry; empty if no damage is found."""
-        was, size, beginning = self._whole.get(version, (None, 0, b""))
+        was, size, beginning, _ = self._whole.get(version, (None, 0, b"", ""))
         if mark is not None and was == mark:
             return ""
         try:
@@ -102,17 +105,47 @@ class Entries:
             return f"has {len(text)} bytes, and had {size} when it was read before"
         lines = [line for line in text.split(b"\n") if line.strip()]
         with contextlib.suppress(ValueError):  # what a line means is for who replays the log to say
-            if trouble := too_few(json.loads(lines[0]), len(lines)):
+            first = json.loads(lines[0])
+            if trouble := too_few([first, *(map(json.loads, lines[1:]) if _is_deltas(first) else lines[1:])]):
                 return trouble
-        self._whole[version] = mark, len(text), text[:_BEGINNING]
+        self._whole[version] = mark, len(text), text[:_BEGINNING], _digest(text)
         return ""
 
+    def digest(self, version: int, entry: os.DirEntry[str] | Path | None) -> str | None:
+        """What tells an entry from another one of the same version, also after its file was copied. An entry that was
+        read before is not read again. None if it is not there."""
+        mark = _mark(entry)
+        if entry is None or mark is None:
+            return None
+        was, _, _, known = self._whole.get(version, (None, 0, b"", ""))
+        if was == mark:
+            return known
+        with contextlib.suppress(OSError):
+            return _digest(Path(entry).read_bytes())
+        return None
 
-def too_few(first: Any, number: int) -> str:
-    """What is wrong with an entry that has this many actions, if the first one says that there were others."""
-    info = first.get("commitInfo") if isinstance(first, dict) else None
-    if not isinstance(info, dict) or info.get("engineInfo") != ENGINE:
+
+def _digest(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+
+def too_few(actions: Sequence[Any]) -> str:
+    """What an entry with these actions has too few of, if its first one tells that there were others."""
+    info = _info(actions[0])
+    if is_deltas(info):
+        return fewer_than_told(info, [action for action in actions if isinstance(action, dict)])
+    if info.get("engineInfo") != ENGINE:
         return ""
-    told = info.get("operationMetrics")
+    told, number = info.get("operationMetrics"), len(actions)
     wanted = told.get(ACTIONS) if isinstance(told, dict) else None
     return f"has {number} actions and should have {wanted}" if wanted not in (None, str(number)) else ""
+
+
+def _info(first: Any) -> Mapping[str, Any]:
+    """What the first action of an entry says of its writer."""
+    info = first.get("commitInfo") if isinstance(first, dict) else None
+    return info if isinstance(info, dict) else {}
+
+
+def _is_deltas(first: Any) -> bool:
+    return is_deltas(_info(first))

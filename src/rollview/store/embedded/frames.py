@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from rollview.errors import Damaged, SchemaChanged
+from rollview.errors import Damaged, SchemaChanged, Unsupported
 from rollview.parse.names import quote
 from rollview.parse.stored_names import damaged
 from rollview.store.embedded.files import read_rows
@@ -56,6 +56,17 @@ def missing_file(snapshot: Snapshot) -> Damaged | None:
                 f"its data file {file.path} in {snapshot.root} has {size} bytes and should have {file.size}",
             )
     return None
+
+
+def plain_files(snapshot: Snapshot) -> list[str] | None:
+    """The files of a snapshot, if they hold its rows as they are."""
+    try:
+        snapshot.check_readable()
+    except Unsupported:
+        return None
+    if snapshot.partitions or any(re.match(r"\w+:", file.path) for file in snapshot.files):
+        return None
+    return [snapshot.path(file) for file in snapshot.files]
 
 
 def located_rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:

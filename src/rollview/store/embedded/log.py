@@ -105,11 +105,15 @@ class Log:
             if wanted < newest:
                 raise gone(self.table, wanted, _unreadable(error)) from error
             raise damaged(self.table, _unreadable(error)) from error
-        snapshot = Snapshot(self.root, wanted, table)
+        snapshot = Snapshot(self.root, wanted, self._entries.digest(wanted, listing.commits.get(wanted)), table)
         while len(self._cache) >= 8:
             self._cache.pop(next(iter(self._cache)))
         self._cache[wanted] = (marks, snapshot)
         return snapshot
+
+    def commit_mark(self, version: int) -> str | None:
+        """What tells a commit from another one of the same version; None if it is no longer in the log."""
+        return self._entries.digest(version, _commit_file(self.root, version))
 
     def check(self) -> None:
         """Raises Damaged if an entry of the log that the newest version is replayed from cannot be read."""
@@ -173,7 +177,7 @@ class Log:
                 if not said or not all(isinstance(body, dict) for body in said.values()):
                     return found, f"has no action in line {number}"
                 found.append(said)
-        return found, too_few(found[0], len(found)) if found else "is empty"
+        return found, too_few(found) if found else "is empty"
 
     def told_properties(self) -> Iterator[Mapping[str, str]]:
         """The properties that the table has had, newest first, as far as its log can be read."""

@@ -12,7 +12,14 @@ from pyspark.sql.types import StructType
 
 from rollview.errors import Damaged
 from rollview.store.embedded.folder import Folder, key_of
-from rollview.store.embedded.frames import changed_rows, check_rows, few_changes, missing_file, snapshot_rows
+from rollview.store.embedded.frames import (
+    changed_rows,
+    check_rows,
+    few_changes,
+    missing_file,
+    plain_files,
+    snapshot_rows,
+)
 from rollview.store.protocol import Commit, Identity, no_such_commit
 
 
@@ -36,10 +43,13 @@ class EmbeddedReading:
 
     def identity(self, table: str) -> Identity:
         snapshot = self._folder.snapshot(table)
-        return Identity(snapshot.table_id, snapshot.version)
+        return Identity(snapshot.table_id, snapshot.version, snapshot.mark)
 
     def version(self, table: str) -> int:
         return self._folder.snapshot(table).version
+
+    def commit_mark(self, table: str, version: int) -> str | None:
+        return self._folder.log(table).commit_mark(version)
 
     def schema(self, table: str, version: int | None = None) -> StructType:
         return self._folder.snapshot(table, version).schema
@@ -61,6 +71,9 @@ class EmbeddedReading:
 
     def bounds(self, table: str, column: str, version: int | None = None) -> tuple[Any, Any] | None:
         return self._folder.snapshot(table, version).bounds(column)
+
+    def files(self, table: str, version: int | None = None) -> list[str] | None:
+        return plain_files(self._folder.snapshot(table, version))
 
     def read(self, table: str, version: int | None = None) -> DataFrame:
         newest = version is None or version == self._folder.log(table).latest()

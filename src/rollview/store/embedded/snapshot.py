@@ -78,10 +78,11 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One version of a table."""
+    """One version of a table; ``mark`` tells its commit from another one of the same version."""
 
     root: Path
     version: int
+    mark: str | None
     table: DeltaTable = field(repr=False, compare=False)
 
     @property
