@@ -295,6 +295,8 @@ def test_a_registered_function_must_be_declared_deterministic(rv: Rollview) -> N
     rv.spark.udf.register("twice", lambda value: value * 2, "int")
     with pytest.raises(RollviewError, match=r"twice is not a function of Spark(.|\n)*declare_deterministic"):
         rv.create("v", "SELECT twice(a) AS b FROM t")
+    with pytest.raises(RollviewError, match=r"Spark has no function named uper(.|\n)*did you mean `upper`"):
+        rv.create("v", "SELECT uper(string(a)) AS b FROM t")
     rv.declare_deterministic("TWICE")
     rv.create("v", "SELECT twice(a) AS b, crc32(string(a)) AS c FROM t")
     assert sorted(row.b for row in rv.table("v").collect()) == [2, 4]
