@@ -312,7 +312,7 @@ What to do: did you mean `upper` or `user` or `query`?""",
 A view cannot use random()
    1 | SELECT random() AS r FROM people
      |        ^^^^^^
-Why: it gives another result at every call, so the view could never equal its query
+Why: it returns another result at every call, so the view could never equal its query
 What to do: compute the value once, into a column of a base table""",
     "INSERT INTO people VALUES (7)": """\
 people takes 3 values per row, but 1 are given
