@@ -377,7 +377,7 @@ def test_the_definition_is_in_the_state_table(rv: Rollview) -> None:
     shop(rv)
     rv.create("v", "SELECT '{}' AS braces, g FROM t WHERE g <> '{x}'")
     stored = json.loads(rv.store.properties("__rollview__v")["rollview.view"])
-    assert stored["query"] == "SELECT '{}' AS braces, g FROM t WHERE g <> '{x}'"
+    assert stored["query"]["text"] == "SELECT '{}' AS braces, g FROM t WHERE g <> '{x}'"
     assert rows(rv.table("v"))[0] == ("{}", "a")
 
 
@@ -424,7 +424,7 @@ def test_verify_knows_a_table_made_anew(rv: Rollview) -> None:
     shop(rv)
     rv.create("v", "SELECT g FROM t")
     rv.sql("DROP TABLE t; CREATE TABLE t (g STRING); INSERT INTO t VALUES ('q')")
-    with pytest.raises(VersionGone, match="dropped and made again"):
+    with pytest.raises(VersionGone, match="dropped and created again"):
         rv.verify("v")
 
 
