@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from rollview import Rollview, connect
+from rollview.delta.derivation import Derivation
 from rollview.delta.rules import RULES
 from rollview.frontend import query
 from rollview.parse import tree
@@ -92,6 +93,29 @@ def test_a_failure_while_the_plan_is_built_is_told_apart_too(rv: Rollview, monke
         rv.create("v", f"{JOINED} -- built by nobody")
     assert rv.refresh("v").strategy == "no_op"
     assert "Traceback" in rv.explain("v")
+    assert rv.verify("v").ok
+
+
+def test_a_failure_at_a_refresh_recomputes_the_view_and_says_so(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was derived at creation need not be all that a change asks for."""
+    plain = RULES.deltas[Join]
+
+    def failing_for_t_alone(node: Join, derivation: Derivation) -> object:
+        if derivation.changed == {"t"}:
+            raise AssertionError("planted")
+        return plain(node, derivation)
+
+    rv.create("v", "SELECT t.id, u.x FROM t JOIN u ON t.g = u.g")
+    monkeypatch.delenv("ROLLVIEW_STRICT")
+    rv.sql("INSERT INTO t VALUES (4, 'a', 4)")
+    with monkeypatch.context() as patch:
+        patch.setitem(RULES.deltas, Join, failing_for_t_alone)
+        with pytest.warns(CompilerBug, match=r"planted\. The view is recomputed now"):
+            result = rv.refresh("v")
+    assert (result.strategy, result.reason) == ("full", "compiler_bug")
+    assert rv.verify("v").ok
+    rv.sql("INSERT INTO t VALUES (5, 'a', 4)")
+    assert rv.refresh("v").strategy == "append"
     assert rv.verify("v").ok
 
 

@@ -10,6 +10,7 @@ from rollview.parse.views import Policy
 from rollview.state.types import FORMAT
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog, Reflected
+from rollview.views.compiled import BUG
 from rollview.views.definition import View
 from rollview.views.relation import relation
 
@@ -30,6 +31,8 @@ def why_full(
         return view.always_full
     if any(_key(relation(catalog, table).base()) != _key(base) for table, base in view.bases.items()):
         return "key_changed"
+    if catalog.compiled(view).trace is not None:
+        return BUG
     return None if _fits(catalog, view) else "layout_changed"
 
 

@@ -37,6 +37,7 @@ from rollview.strategy.propagate import Change
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSets, Net, unreadable_feed
+from rollview.views.compiled import BUG, Failed, guarded, report
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.relation import check_columns, relation, size
@@ -114,6 +115,9 @@ def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) 
                 return _incremental(catalog, target, changes, broadcasts_results=False)
         except (VersionGone, Damaged):  # if the newest version of a table is damaged, recomputing says so
             reason = "history_gone"
+        except Failed as error:  # the delta of this change cannot be derived
+            report(view.title, error.trace, "now")
+            reason = BUG
         except _RecomputingIsCheaper as error:
             reason = error.reason
         except InternalError as error:
@@ -151,7 +155,7 @@ def _incremental(
         nets = _net_changes(catalog, target, changes)
     growing = frozenset(table for table, net in nets.items() if net.only_inserts)
     change = Change(frozenset(nets), growing, sum(net.count for net in nets.values()))
-    plan = compiled.chooser.choose(_situation(catalog, target, change))
+    plan = guarded(lambda: compiled.chooser.choose(_situation(catalog, target, change)))
     assert isinstance(plan, RefreshPlan)  # some strategy applies to every view that need not be recomputed
     all_rows = functools.cache(lambda: size(catalog, target.vector) + catalog.store.count(catalog.state(view.name)))
     row_limit = most_rows(plan, view.policy, catalog.limits, all_rows)

@@ -63,12 +63,12 @@ def guarded(make: Callable[[], T]) -> T:
         raise Failed("".join(traceback.format_exception(error))) from error
 
 
-def report(title: str, trace: str) -> None:
-    """Says once that the compiler failed on a view."""
+def report(title: str, trace: str, when: str = "at every refresh") -> None:
+    """Says that the compiler failed on a view, and when the view is recomputed because of that."""
     last = trace.strip().splitlines()[-1]
-    logger.error("the compiler failed on %s; it is recomputed at every refresh\n%s", title, trace)
+    logger.error("the compiler failed on %s; it is recomputed %s\n%s", title, when, trace)
     warnings.warn(
-        f"rollview's compiler failed on the query of {title}: {last}. The view is recomputed at every refresh. This "
+        f"rollview's compiler failed on the query of {title}: {last}. The view is recomputed {when}. This "
         "is a bug of rollview; explain shows the traceback.",
         CompilerBug,
         stacklevel=2,
@@ -136,8 +136,10 @@ def compiled_definition(view: View, dialect: str) -> Compiled:
     query = found.query
     try:
         state = guarded(lambda: state_of(query, RecordedTypes(view.layout.made), names, dialect))
-    except (NotRecorded, Failed):  # another layout than the view's: the view is recomputed
+    except NotRecorded:  # another layout than the view's: the view is recomputed
         return found
+    except Failed as error:
+        return replace(found, reason=BUG, trace=error.trace)
     return found.with_state(state)
 
 
