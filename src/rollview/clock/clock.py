@@ -127,15 +127,9 @@ class CommitClock:
         means a version of the table that has the name now."""
         with self._lock:
             timeline = self._read()
-            if any(self._is_ahead(timeline, table, version) for table, version in vector.items()):
-                timeline = self._number(vector)
-            wanted = {}
-            for table, version in vector.items():
-                latest = timeline.latest(table)
-                if latest is None or self._is_ahead(timeline, table, version):
-                    return None
-                wanted[table] = version if isinstance(version, Identity) else Identity(latest.table_id, version)
-            return timeline.of(wanted)
+            if (found := self._standing(timeline, vector)) is None:
+                found = self._standing(self._number(vector), vector)
+            return found
 
     def commits(self, table: str, after: int = 0, upto: int | None = None) -> list[Numbered]:
         """The commits of one table that changed rows, with positions after one position, up to another one."""
@@ -216,16 +210,17 @@ class CommitClock:
         was, seen = self._seen.get(table, (None, None))
         return seen if seen is not None and _same(was, latest) else latest
 
-    def _is_ahead(self, timeline: Timeline, table: str, version: int | Identity) -> bool:
-        """Whether a version is newer than what has been looked at."""
-        known = self._known(timeline, table)
-        if known is None or known.version is None:
-            return True
-        if isinstance(version, Identity):
-            if version.table_id != known.table_id or version.version is None:
-                return timeline.of({table: version}) is None
-            version = version.version
-        return version > known.version
+    def _standing(self, timeline: Timeline, vector: Mapping[str, int | Identity]) -> int | None:
+        """The first position at which tables stand so, as far as they have been looked at."""
+        wanted: dict[str, Identity] = {}
+        seen: dict[str, int] = {}
+        for table, version in vector.items():
+            known = self._known(timeline, table)
+            if known is None or known.version is None:
+                return None
+            wanted[table] = version if isinstance(version, Identity) else Identity(known.table_id, version)
+            seen[table] = known.version
+        return timeline.of(wanted, seen)
 
 
 def _is_past(timeline: Timeline, wanted: int) -> bool:

@@ -43,8 +43,9 @@ class _Track:
         self.versions.append(row.version)
         self.commits.append(row)
 
-    def spans(self, wanted: Identity, newest: int) -> list[tuple[int, int]]:
-        """The positions at which the table stands at a version, each span from its first to its last one."""
+    def spans(self, wanted: Identity, newest: int, seen: int) -> list[tuple[int, int]]:
+        """The positions at which the table stands at a version, each span from its first to its last one. The version
+        ``seen`` is the newest that has been looked at."""
         found = []
         for number, begin in enumerate(self.eras):
             end = self.eras[number + 1] if number + 1 < len(self.eras) else len(self.commits)
@@ -53,8 +54,9 @@ class _Track:
             place = bisect_right(self.versions, wanted.version, begin, end) - 1
             if place < begin or (self.versions[place] == wanted.version and _other(self.commits[place], wanted)):
                 continue
-            if self.versions[place] < wanted.version and place + 1 == end < len(self.commits):
-                continue  # its log has gone back since: what the version was is not known
+            known = self.versions[place] if end < len(self.commits) else seen
+            if place + 1 == end and wanted.version > known:
+                continue  # not looked at, or the log has gone back since
             later = place + 1
             last = newest if later == len(self.commits) else self.positions[later] - 1
             if last >= self.positions[place]:
@@ -129,12 +131,13 @@ class Timeline:
         track = self._tracks.get(table)
         return None if track is None else _identity(track.commits[-1])
 
-    def of(self, vector: Mapping[str, Identity]) -> int | None:
-        """The first position at which all of these tables stand so; None if there is none."""
+    def of(self, vector: Mapping[str, Identity], seen: Mapping[str, int]) -> int | None:
+        """The first position at which all of these tables stand so; None if there is none. ``seen`` are the newest
+        versions that have been looked at."""
         spans = [(1, self.newest)] if self.newest else []
         for table, identity in vector.items():
             track = self._tracks.get(table)
-            here = [] if track is None else track.spans(identity, self.newest)
+            here = [] if track is None else track.spans(identity, self.newest, seen[table])
             spans = [(max(a, c), min(b, d)) for a, b in spans for c, d in here if max(a, c) <= min(b, d)]
         return min((first for first, _ in spans), default=None)
 
