@@ -99,10 +99,6 @@ class History:
         assert all(time <= second(self.wall.seconds + 1) for time in times[len(self.known) :])
         self.known = units
 
-    def stands(self, one: Identity | None, other: Identity) -> bool:
-        """Whether a table at one version has the rows of the other one."""
-        return one is not None and (one.mark == other.mark or one.mark in self.same.get(other.mark, []))
-
     def check_conversions(self) -> None:
         clock: CommitClock = self.random.choice(self.clocks)
         clock.look(TABLES)
@@ -117,8 +113,14 @@ class History:
                 table: vector[table]
                 for table in self.random.sample(sorted(vector), self.random.randint(1, len(vector)))
             }
-            first = next(p for p, v in enumerate(vectors, 1) if all(self.stands(v.get(t), i) for t, i in some.items()))
+            first = next(p for p, v in enumerate(vectors, 1) if all(_is(v.get(t), i) for t, i in some.items()))
             assert clock.of(some) == first <= position
+        for table, there in self.store.scripted.items():
+            for commit in there.commits:
+                wanted = Identity(there.id, commit.version, commit.mark)
+                at = {v[table].mark: p for p, v in reversed([*enumerate(vectors, 1)]) if table in v}
+                first = next(at[mark] for mark in (commit.mark, *self.same.get(commit.mark, [])) if mark in at)
+                assert clock.of({table: wanted}) == clock.of({table: commit.version}) == first
         for unit in units:
             for offset in (0, 1e-6, -1e-6):
                 time = second((unit.time - second(0)).total_seconds() + offset)
@@ -131,6 +133,10 @@ class History:
             assert numbered == clock.commits(table)
             for each in {n.position: n for n in numbered}.values():
                 assert units[each.position - 1].tables[table] == each.identity
+
+
+def _is(one: Identity | None, other: Identity) -> bool:
+    return one is not None and one == other and one.mark == other.mark
 
 
 @pytest.mark.parametrize("number", range(25))

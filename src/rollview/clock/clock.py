@@ -12,7 +12,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -192,7 +193,7 @@ class CommitClock:
         skipped: dict[str, RollviewError] = {}
         for table in tables:
             try:
-                progress = self.store.progress(table, self._known(timeline, table))
+                progress = self._progress(timeline, table)
             except TableNotFound:
                 continue
             except RollviewError as error:
@@ -202,6 +203,22 @@ class CommitClock:
             if progress.newest.version is not None:
                 found[table] = _Looked(progress.newest, _sighted(table, progress, timeline.latest(table)))
         return found, skipped
+
+    def _progress(self, timeline: Timeline, table: str) -> Progress:
+        """What was committed to a table since it was looked at; after its log went back, since it parted from the
+        commits that have positions."""
+        progress = self.store.progress(table, self._known(timeline, table))
+        newest = progress.newest.version
+        for each in () if progress.follows else reversed(timeline.commits(table, 0, timeline.newest)):
+            if newest is None or each.identity.table_id != progress.newest.table_id:
+                break
+            if each.version <= newest and each.identity.mark is not None:
+                if (mark := self.store.commit_mark(table, each.version)) is None:
+                    break
+                if mark == each.identity.mark:
+                    since = reversed(self.store.history(table, after=each.version))
+                    return replace(progress, commits=tuple(since) or progress.commits)
+        return progress
 
     def _known(self, timeline: Timeline, table: str) -> Identity | None:
         """The newest version that has been looked at: that of the last numbered commit, or of a later one without
@@ -218,9 +235,15 @@ class CommitClock:
             known = self._known(timeline, table)
             if known is None or known.version is None:
                 return None
-            wanted[table] = version if isinstance(version, Identity) else Identity(known.table_id, version)
-            seen[table] = known.version
+            if not isinstance(version, Identity):
+                version = Identity(known.table_id, version, self._mark(table, version))
+            wanted[table], seen[table] = version, known.version
         return timeline.of(wanted, seen)
+
+    def _mark(self, table: str, version: int) -> str | None:
+        with suppress(TableNotFound):  # it has been dropped
+            return self.store.commit_mark(table, version)
+        return None
 
 
 def _is_past(timeline: Timeline, wanted: int) -> bool:

@@ -44,28 +44,29 @@ class _Track:
         self.commits.append(row)
 
     def spans(self, wanted: Identity, newest: int, seen: int) -> list[tuple[int, int]]:
-        """The positions at which the table stands at a version, each span from its first to its last one. The version
-        ``seen`` is the newest that has been looked at."""
-        found = []
+        """The positions at which the table stands at a version, each span from its first to its last one. A version
+        between two commits changed no rows, so the table stands as at the first of them, in the last era that has
+        them. The version ``seen`` is the newest that has been looked at."""
+        exact: list[tuple[int, int]] = []
+        before: Row | None = None
         for number, begin in enumerate(self.eras):
             end = self.eras[number + 1] if number + 1 < len(self.eras) else len(self.commits)
             if self.commits[begin].table_id != wanted.table_id or wanted.version is None:
                 continue
             place = bisect_right(self.versions, wanted.version, begin, end) - 1
-            if place < begin or (self.versions[place] == wanted.version and _other(self.commits[place], wanted)):
+            if place < begin:
                 continue
-            known = self.versions[place] if end < len(self.commits) else seen
-            if place + 1 == end and wanted.version > known:
-                continue  # not looked at, or the log has gone back since
-            later = place + 1
-            last = newest if later == len(self.commits) else self.positions[later] - 1
-            if last >= self.positions[place]:
-                found.append((self.positions[place], last))
-        return found
-
-
-def _other(commit: Row, wanted: Identity) -> bool:
-    return None not in (commit.mark, wanted.mark) and commit.mark != wanted.mark
+            found = self.commits[place]
+            known = found.version if end < len(self.commits) else seen
+            if found.version == wanted.version:
+                if None in (found.mark, wanted.mark) or found.mark == wanted.mark:
+                    last = newest if place + 1 == len(self.commits) else self.positions[place + 1] - 1
+                    exact.append((found.position, last))
+            elif place + 1 < end or wanted.version <= known:  # looked at, and not lost when the log went back
+                before = found
+        if not exact and before is not None:
+            return self.spans(_identity(before), newest, seen)
+        return [(first, last) for first, last in (exact if wanted.mark else exact[-1:]) if first <= last]
 
 
 class Timeline:
