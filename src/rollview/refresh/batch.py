@@ -19,16 +19,17 @@ from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSets
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
+from rollview.views.goal import NEWEST, Goal
 from rollview.views.results import Outcome, RefreshResult
 
 T = TypeVar("T")
 
 
-def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
+def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST) -> RefreshResult:
     """Refreshes the views that a view reads, directly or through others, and then the view itself. Raises the error of
     the view, or that of a view upstream because of which it was not refreshed."""
     catalog.get(name)
-    outcomes = {each.view: each for each in refresh_all(catalog, _upstream(catalog, name), full=full)}
+    outcomes = {each.view: each for each in refresh_all(catalog, upstream(catalog, name), full=full, goal=goal)}
     last = outcomes[name]
     if last.because is None:
         return last.refreshed()
@@ -36,7 +37,7 @@ def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False) -> Refr
     raise _in_front(f"{name} was not refreshed, because {last.because} failed", first) from first
 
 
-def _upstream(catalog: Catalog, name: str) -> list[str]:
+def upstream(catalog: Catalog, name: str) -> list[str]:
     """The view and all views that it reads, directly or through others."""
     wanted, waiting = {name}, [name]
     while waiting:
@@ -64,9 +65,10 @@ def refresh_all(
     *,
     full: bool = False,
     resting: Collection[str] = (),
+    goal: Goal = NEWEST,
 ) -> list[Outcome]:
-    """Refreshes every view, or those that are named, to the versions that the base tables have now. ``resting`` views
-    are not tried: those that read them are skipped, as if they had failed."""
+    """Refreshes every view, or those that are named, to the versions that the base tables have now, or to a goal.
+    ``resting`` views are not tried: those that read them are skipped, as if they had failed."""
     views: dict[str, View] = {}
     outcomes: dict[str, Outcome] = {}
     for name in dict.fromkeys(catalog.names() if names is None else names):
@@ -75,7 +77,7 @@ def refresh_all(
                 views[name] = (catalog.known(name) if full and catalog.has(name) else None) or catalog.get(name)
             except Exception as error:
                 outcomes[name] = _failed(name, error)
-    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, full=full)]
+    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, goal, full=full)]
 
 
 def levels(views: Mapping[str, View]) -> list[list[str]]:
@@ -90,18 +92,19 @@ def levels(views: Mapping[str, View]) -> list[list[str]]:
     return found
 
 
-def _refresh(catalog: Catalog, views: Mapping[str, View], lost: set[str], *, full: bool) -> list[Outcome]:
+def _refresh(catalog: Catalog, views: Mapping[str, View], lost: set[str], goal: Goal, *, full: bool) -> list[Outcome]:
     """The base tables' versions are fixed before the first view is refreshed: whatever is written meanwhile, all views
     come to show the same state of them. Views over a ``lost`` one are skipped."""
-    vector: dict[str, Identity] = {}
+    vector = dict(goal.vector)
     for table in sorted({table for view in views.values() for table in view.tables} - views.keys() - lost):
         try:
-            vector[table] = catalog.identity(table)
+            if not goal.exact and table not in vector:
+                vector[table] = catalog.identity(table)
         except Exception:  # the views over it find the same, each for itself
             continue
     freshness = Freshness(catalog, vector)
     with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
-        return _by_levels(catalog, views, lost, vector, freshness, changes, full=full)
+        return _by_levels(catalog, views, lost, vector, freshness, changes, exact=goal.exact, full=full)
 
 
 def _used_by(catalog: Catalog, views: Mapping[str, View], table: str) -> set[str]:
@@ -127,6 +130,7 @@ def _by_levels(
     freshness: Freshness,
     changes: ChangeSets,
     *,
+    exact: bool,
     full: bool,
 ) -> list[Outcome]:
     """Refreshes the views level by level; each view's new version is added to the vector that the next ones go to."""
@@ -135,7 +139,9 @@ def _by_levels(
 
     def one(name: str) -> tuple[Outcome, Identity | None]:
         try:
-            result = refresh_view(catalog, name, full=full, fixed=vector, changes=changes, freshness=freshness)
+            result = refresh_view(
+                catalog, name, full=full, goal=Goal(vector, exact), changes=changes, freshness=freshness
+            )
             fixed = {table: identity.version for table, identity in vector.items() if not catalog.has(table)}
             apart = {t: fixed[t] for t, version in result.to_vector.items() if fixed.get(t, version) != version}
             return Outcome(name, result, apart=apart), catalog.identity(name)
