@@ -23,7 +23,9 @@ from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.definition import View
 from rollview.views.goal import Goal
+from rollview.views.past import Past
 from rollview.views.results import RefreshResult, in_all
+from rollview.views.upstream import base_tables
 
 logger = logging.getLogger("rollview")
 
@@ -52,15 +54,10 @@ class Pace:
 
 
 def refresh_in_steps(
-    catalog: Catalog,
-    name: str,
-    goal: Goal,
-    stops: Callable[[View], Sequence[Versions]],
-    pace: Pace,
-    progress: Callable[[RefreshResult], None] = lambda result: None,
+    catalog: Catalog, name: str, goal: Goal, pace: Pace, progress: Callable[[RefreshResult], None] | None = None
 ) -> RefreshResult:
-    """Brings a view to its goal in steps, as those of ``stops`` that lie on the way allow. ``progress`` is called after
-    each step. A view that is recomputed goes there at once."""
+    """Brings a view to its goal in steps. ``progress`` is called after each. A view that is recomputed goes there at
+    once."""
     view = catalog.get(name)
     before = catalog.reflected(view)
     goal = replace(goal, vector={**goal.vector, **goal.versions(catalog, view)})
@@ -69,7 +66,7 @@ def refresh_in_steps(
     way = Way(catalog, view, before.vector, goal.vector)
     if _recomputing_is_cheaper(catalog, view, goal.vector, way):
         return refresh_view(catalog, name, goal=replace(goal, follow=False))
-    ahead = [*way.on_the_way(stops(view)), goal.vector]
+    ahead = [*way.on_the_way(stops(catalog, view)), goal.vector]
     results: list[RefreshResult] = []
     at, most = before.vector, pace.first(catalog)
     while ahead:
@@ -77,10 +74,29 @@ def refresh_in_steps(
         at, ahead = ahead[here], ahead[here + 1 :]
         step = goal if not ahead else Goal({**goal.vector, **at}, goal.exact)
         results.append(refresh_view(catalog, name, goal=replace(step, follow=True)))
-        progress(results[-1])
+        if progress is not None:
+            progress(results[-1])
         logger.info("%s: step %d, %d changed rows", view.title, len(results), results[-1].rows_changed)
         most = pace.next(most, results[-1].seconds)
     return in_all(results)
+
+
+def stops(catalog: Catalog, view: View) -> list[Versions]:
+    """What a view reads, at each position of the clock at which a base table changed. A position is left out if no
+    stored version of a view that it reads shows it."""
+    bases = base_tables(catalog, [view.name])
+    pasts = {table: Past(catalog, table) for table in view.tables if catalog.has(table)}
+    vector: dict[str, Identity] = {}
+    found: list[Versions] = []
+    for unit in catalog.clock.units():
+        vector |= unit.tables
+        if bases.isdisjoint(unit.tables) or not bases <= vector.keys():
+            continue
+        at = {table: vector[table] for table in bases}
+        shown = {table: past.showing(at) for table, past in pasts.items()}
+        if None not in shown.values():
+            found.append({table: shown.get(table) or at[table] for table in view.tables})
+    return found
 
 
 def _recomputing_is_cheaper(catalog: Catalog, view: View, vector: Versions, way: Way) -> bool:

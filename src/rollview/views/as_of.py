@@ -6,7 +6,7 @@ from rollview.engine.protocol import Frame
 from rollview.views.catalog import Catalog
 from rollview.views.define import with_choices_made
 from rollview.views.goal import Goal
-from rollview.views.past import state_showing
+from rollview.views.past import Past
 from rollview.views.relation import as_defined, query_over, relation
 
 
@@ -16,7 +16,7 @@ def rows_as_of(catalog: Catalog, name: str, goal: Goal) -> Frame:
     found = relation(catalog, name)
     if not catalog.has(name):
         return found.rows(goal.version(catalog, name).version)
-    if (stored := state_showing(catalog, name, goal.vector)) is not None:
+    if (stored := Past(catalog, name).showing(goal.vector)) is not None:
         return found.rows(stored.version)
     view, engine = catalog.get(name), catalog.engine
     with engine.settings(view.settings):

@@ -11,7 +11,7 @@ from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog
 from rollview.views.definition import View
 from rollview.views.history import went_back
-from rollview.views.past import state_showing
+from rollview.views.past import Past
 from rollview.views.relation import newest
 
 
@@ -62,12 +62,12 @@ class Goal:
     def _version(self, catalog: Catalog, view: View, table: str) -> Identity:
         if table in self.vector or not catalog.has(table):
             return self.version(catalog, table)
-        found = state_showing(catalog, table, self.vector)
+        found = Past(catalog, table).showing(self.vector)
         if found is None:
             raise VersionGone(
                 f"{view.title} cannot go there: no stored version of {table}, which it reads, shows that moment",
                 why="a view on a view reads the stored rows of the view below",
-                todo=f"refresh both: rv.refresh_all(as_of=…), or first REFRESH MATERIALIZED VIEW {quote(table)} AS OF …",
+                todo=f"refresh both: rv.refresh_all(as_of=…), or {quote(table)} first",
             )
         return found
 

@@ -3,48 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from rollview.store.protocol import Commit, Identity
+from rollview.store.protocol import Identity
 from rollview.views.catalog import SHAPE, VECTOR, Catalog, shape_of, vector_in
 
 
-def state_showing(catalog: Catalog, name: str, vector: Mapping[str, Identity]) -> Identity | None:
-    """The newest version of a view's state that shows the base tables at a vector; None if the store has none."""
-    if _shows(catalog, name, catalog.reflected(catalog.get(name)).vector, vector):
-        return catalog.identity(name)
-    state = catalog.state(name)
-    now, shape = catalog.identity(name), shape_of(catalog.get(name))
-    for commit in catalog.store.history(state):
-        if _has(commit, shape) and _shows(catalog, name, vector_in(commit), vector):
-            return Identity(now.table_id, commit.version, catalog.store.commit_mark(state, commit.version))
-    return None
+@dataclass(frozen=True)
+class _Stored:
+    """A version of a view's state, and the vector that it shows. ``fits`` says whether it has the columns of the
+    present definition, and is of the same query."""
+
+    version: int
+    vector: Mapping[str, Identity]
+    fits: bool
 
 
-def _shows(catalog: Catalog, name: str, shown: Mapping[str, Identity], vector: Mapping[str, Identity]) -> bool:
-    """Whether the vector that a commit of a view carries is the one looked for. Tables of the view that are views
-    themselves must have shown it, too."""
-    for table in catalog.get(name).tables:
-        if table not in shown:
-            return False
-        if table in vector or not catalog.has(table):
-            if shown[table] != vector.get(table):
+class Past:
+    """The stored versions of a view. The history is read once, when it is needed first."""
+
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        self._catalog, self._name = catalog, name
+        self._view = catalog.get(name)
+        self._below: dict[str, Past] = {}
+
+    def showing(self, vector: Mapping[str, Identity]) -> Identity | None:
+        """The newest version that shows the base tables at a vector; None if the store has none."""
+        now = self._catalog.identity(self._name)
+        if self._shows(self._catalog.reflected(self._view).vector, vector):
+            return now
+        for stored in self._versions:
+            if stored.fits and self._shows(stored.vector, vector):
+                mark = self._catalog.store.commit_mark(self._catalog.state(self._name), stored.version)
+                return Identity(now.table_id, stored.version, mark)
+        return None
+
+    @cached_property
+    def _versions(self) -> list[_Stored]:
+        """The versions that the store still has, newest first."""
+        shape = shape_of(self._view)
+        history = self._catalog.store.history(self._catalog.state(self._name))
+        commits = [commit for commit in history if VECTOR in commit.metadata]
+        return [_Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape) for c in commits]
+
+    def _shows(self, shown: Mapping[str, Identity], vector: Mapping[str, Identity]) -> bool:
+        """Whether the vector that a version carries is the one looked for. Views that this view reads must have shown
+        it, too."""
+        for table in self._view.tables:
+            at, wanted = shown.get(table), vector.get(table)
+            if at is None:
                 return False
-        elif not _showed(catalog, table, shown[table], vector):
+            if wanted is not None or not self._catalog.has(table):
+                if wanted is None or not self._same_rows(table, at, wanted):
+                    return False
+            elif not self._past_of(table)._showed(at, vector):
+                return False
+        return True
+
+    def _showed(self, at: Identity, vector: Mapping[str, Identity]) -> bool:
+        """Whether one version showed the vector."""
+        if at.version is None or at.table_id != self._catalog.identity(self._name).table_id:
             return False
-    return True
+        stored = next((stored for stored in self._versions if stored.version <= at.version), None)
+        return stored is not None and stored.fits and self._shows(stored.vector, vector)
 
+    def _past_of(self, name: str) -> Past:
+        if name not in self._below:
+            self._below[name] = Past(self._catalog, name)
+        return self._below[name]
 
-def _showed(catalog: Catalog, name: str, at: Identity, vector: Mapping[str, Identity]) -> bool:
-    """Whether a version of a view's state shows the vector."""
-    if at.table_id != catalog.identity(name).table_id or at.version is None:
-        return False
-    shape = shape_of(catalog.get(name))
-    for commit in catalog.store.history(catalog.state(name)):
-        if commit.version <= at.version and VECTOR in commit.metadata:
-            return _has(commit, shape) and _shows(catalog, name, vector_in(commit), vector)
-    return False
-
-
-def _has(commit: Commit, shape: str) -> bool:
-    """Whether a commit says which vector its rows show, and has them in the columns of the present definition."""
-    return VECTOR in commit.metadata and commit.metadata.get(SHAPE) == shape
+    def _same_rows(self, table: str, one: Identity, other: Identity) -> bool:
+        """Whether two versions are the same, or only commits that changed no rows lie between them."""
+        if one == other or one.table_id != other.table_id or one.version is None or other.version is None:
+            return one == other
+        clock = self._catalog.clock
+        position = clock.position_of(table, one.version, one.table_id)
+        return position is not None and position == clock.position_of(table, other.version, other.table_id)
