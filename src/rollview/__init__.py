@@ -16,6 +16,7 @@ state      what a view stores
 strategy   ways to refresh a view: which applies, and its plan
 engine     runs SELECTs over named relations on Spark or DuckDB, and translates their errors
 store      tables with versions, snapshots, changes and atomic commits: embedded Delta, Delta through Spark, DuckDB
+clock      one order of the commits of all tables: position, time and vector, converted into each other
 views      the definition, state and vector of a view; creating and verifying it
 refresh    brings views to the newest versions of their base tables
 session    ``connect`` and ``Rollview``: what a user calls

@@ -132,6 +132,11 @@ class Limits:
         "a write to an embedded table that another writer overtakes is tried this many times",
         "after the first attempt, other writers on this machine wait",
     )
+    settle_seconds: float = _limit(
+        2.0,
+        "AS OF a time waits until so many seconds have passed since then",
+        "a commit is dated before it becomes visible",
+    )
     verify_rows: int = _limit(
         10_000,
         "up to this many differing rows are compared one by one by `verify`",

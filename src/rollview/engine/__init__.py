@@ -11,5 +11,6 @@
 | ``rest_api.py`` | the same, from Spark's web interface |
 | ``duck.py`` | DuckDB, the second dialect |
 | ``session.py`` | local Spark sessions that rollview starts |
+| ``zones.py`` | time zones by their names |
 | ``sources.py`` | where an engine's Spark session comes from |
 """

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from rollview.codegen.dialects import TRANSLATED, in_dialect
 from rollview.codegen.printer import plan_query, printed
 from rollview.engine.protocol import Kept, relation_name
 from rollview.engine.work import Constant, Counts, Work, measured
+from rollview.engine.zones import zone_named
 from rollview.errors import (
     ColumnNotFound,
     Place,
@@ -108,6 +110,9 @@ class DuckEngine:
     def nothing(self, frame: DuckFrame) -> DuckFrame:
         return DuckFrame(f"SELECT * FROM ({frame.sql}) WHERE false")
 
+    def arrow(self, frame: DuckFrame) -> pa.Table:
+        return self.connection.sql(frame.sql).to_arrow_table()
+
     def is_empty(self, frame: DuckFrame, condition: str) -> bool:
         return not self.fetch(DuckFrame(f"SELECT 1 FROM ({frame.sql}) WHERE {condition} LIMIT 1"))
 
@@ -117,6 +122,9 @@ class DuckEngine:
 
     def has_function(self, name: str) -> bool:
         return name.lower() in self.functions()
+
+    def zone(self) -> tzinfo | None:
+        return zone_named(self.connection.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
 
     def result_settings(self) -> Mapping[str, str]:
         return {}

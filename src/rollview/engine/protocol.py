@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -85,6 +86,9 @@ class Engine(Protocol):
     def nothing(self, frame: Frame) -> Frame:
         """A frame with the same columns and no rows."""
 
+    def arrow(self, frame: Frame) -> pa.Table:
+        """The rows, in this process."""
+
     def is_empty(self, frame: Frame, condition: str) -> bool:
         """Whether no row of the frame meets a condition."""
 
@@ -93,6 +97,9 @@ class Engine(Protocol):
 
     def has_function(self, name: str) -> bool:
         """Whether a function of this name can be called, one of the engine or one that a user registered."""
+
+    def zone(self) -> tzinfo | None:
+        """The time zone of the session: of a time without one. None means that of this machine."""
 
     def result_settings(self) -> Mapping[str, str]:
         """The settings of the session that change what a query returns."""

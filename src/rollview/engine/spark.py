@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from rollview.engine.protocol import Kept, has_no_equality, relation_name
 from rollview.engine.sources import SparkSource, source_of
 from rollview.engine.spark_errors import spark_errors
 from rollview.engine.work import Work, measured
+from rollview.engine.zones import zone_named
 from rollview.limits import DEFAULT, Limits
 from rollview.parse.logs import silence
 from rollview.parse.names import Name, quote
@@ -147,6 +149,9 @@ class SparkEngine:
     def nothing(self, frame: DataFrame) -> DataFrame:
         return frame.where("false")
 
+    def arrow(self, frame: DataFrame) -> pa.Table:
+        return frame.toArrow()
+
     def is_empty(self, frame: DataFrame, condition: str) -> bool:
         return frame.where(condition).isEmpty()
 
@@ -155,6 +160,10 @@ class SparkEngine:
 
     def has_function(self, name: str) -> bool:
         return self.spark.catalog.functionExists(name)
+
+    def zone(self) -> tzinfo | None:
+        session = self.source.made  # a session that is not created yet will have the zone of this machine
+        return None if session is None else zone_named(session.conf.get("spark.sql.session.timeZone") or "UTC")
 
     def result_settings(self) -> Mapping[str, str]:
         return {name: value for name in _RESULT_SETTINGS if (value := self.spark.conf.get(name)) is not None}

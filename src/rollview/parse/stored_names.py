@@ -1,4 +1,4 @@
-"""The names of the tables that store views, and the views that they belong to."""
+"""The names of rollview's own tables, and the views that they belong to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import re
 from rollview.errors import Damaged
 from rollview.parse.names import quote
 
+#: Tables with names that begin so are rollview's own.
+RESERVED = "__rollview_"
+
+#: The table that stores the commit clock.
+CLOCK = "__rollview_clock"
+
 #: The name of a view's state table is this prefix and the view's name.
 STATE_PREFIX = "__rollview__"
 
@@ -14,6 +20,11 @@ STATE_PREFIX = "__rollview__"
 HELPER_PREFIX = "__rollview_helper_"
 
 _HELPER = re.compile(rf"{HELPER_PREFIX}[0-9a-f]{{8}}_")
+
+
+def is_reserved(table: str) -> bool:
+    """Whether a table is rollview's own: the state of a view, or the commit clock."""
+    return table.startswith(RESERVED) or table.rsplit(".", 1)[-1].startswith(RESERVED)
 
 
 def view_of(table: str) -> str | None:
@@ -36,6 +47,13 @@ def written(name: str) -> str:
 def damaged(table: str, why: str) -> Damaged:
     """The error for a table whose newest version cannot be read. It names the view if the table stores one."""
     view = view_of(table)
+    if table == CLOCK:
+        return Damaged(
+            "The commit clock is damaged",
+            why=why,
+            todo=f"restore the table {CLOCK} of the warehouse from a backup; if there is none, remove it: then "
+            "commits get new positions",
+        )
     if view is None:
         return Damaged(
             f"The table {table} is damaged",

@@ -14,7 +14,7 @@ from rollview.engine.protocol import Answer, Frame
 from rollview.errors import BadName, ColumnNotFound, NameTaken, Place, RollviewError, TableNotFound, UserError
 from rollview.parse.names import Name, parse_name, quote
 from rollview.parse.reads import tables_in
-from rollview.parse.stored_names import STATE_PREFIX
+from rollview.parse.stored_names import RESERVED
 from rollview.parse.tables import (
     CreateTable,
     DropPlainView,
@@ -103,11 +103,11 @@ def _check_target(catalog: Catalog, statement: TableStatement | DropPlainView, s
     made = (CreateTable, DropTable, DropPlainView)
     parts: Name = statement.name if isinstance(statement, made) else statement.table
     where = Place.find(sql, parts[-1])
-    if parts[-1].lower().startswith(STATE_PREFIX):
+    if parts[-1].lower().startswith(RESERVED):
         raise BadName(
             f"{parts[-1]} belongs to rollview",
             where=where,
-            why=f"names that begin with {STATE_PREFIX} are the state tables of views",
+            why=f"names that begin with {RESERVED} are its own tables",
         )
     name = catalog.store.canonical(parts)
     if not catalog.has(name):

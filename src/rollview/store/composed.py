@@ -39,6 +39,7 @@ class ComposedStore:
         self.history = reading.history
         self.commit_mark = reading.commit_mark
         self.files = reading.files
+        self.progress = reading.progress
         self.commits_between = reading.commits_between
         self.versions_at = reading.versions_at
         self.check_types = writing.check_types
@@ -46,6 +47,7 @@ class ComposedStore:
         self.commit = writing.commit
         self.recreate = writing.recreate
         self.set_properties = writing.set_properties
+        self.tidy = writing.tidy
         self.drop = writing.drop
         self.run = statements.run
         self.pass_on = statements.pass_on

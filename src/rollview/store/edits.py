@@ -21,15 +21,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from rollview.engine.protocol import Frame
 from rollview.errors import AmbiguousMerge, InternalError
 
 
 @dataclass(frozen=True)
 class Append:
-    """Inserts ``rows``. Columns that they lack are NULL."""
+    """Inserts ``rows``. Columns that they lack are NULL. Few rows that are in this process may be an Arrow table: the
+    embedded store then needs no Spark to write them. The appends of one commit are all of one kind."""
 
-    rows: Frame
+    rows: Frame | pa.Table
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import pyarrow as pa
 from rollview.engine.protocol import Answer, Frame
 from rollview.errors import Damaged, RollviewError, TableNotFound, VersionGone, nearest
 from rollview.parse.names import Name
-from rollview.parse.stored_names import view_of
+from rollview.parse.stored_names import is_reserved
 from rollview.parse.tables import TableStatement
 from rollview.store.edits import Edit
 
@@ -55,13 +55,18 @@ class Stamp:
 NO_STAMP = Stamp()
 
 
+#: The entry of a commit's metadata that names the transaction it is part of. Commits of several tables that name the
+#: same one became visible together.
+TRANSACTION = "rollview.transaction"
+
+
 @dataclass(frozen=True)
 class Commit:
     """One commit of a table.
 
     ``rows`` counts the rows that it changed (inserted, updated and deleted ones), or that it wrote. ``inserted`` and
     ``deleted`` count the rows that it added to the table and removed from it; an updated row counts in both. Each count
-    is None if the store does not know it."""
+    is None if the store does not know it. ``mark`` is the mark of its ``Identity``."""
 
     version: int
     time: datetime
@@ -70,6 +75,12 @@ class Commit:
     rows: int | None = None
     inserted: int | None = None
     deleted: int | None = None
+    mark: str | None = field(default=None, compare=False)
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether the commit may have changed what the table shows. Compaction and changes of properties do not."""
+        return (self.inserted, self.deleted) != (0, 0) or self.operation.startswith(("CREATE", "REPLACE"))
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,16 @@ class Identity:
     mark: str | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The newest version of a table, and what was committed since a version that the caller knows, oldest first.
+    ``follows`` says whether the newest version comes after the known one, or is the same."""
+
+    newest: Identity
+    commits: tuple[Commit, ...]
+    follows: bool = True
+
+
 def metadata_of(text: str | None) -> Mapping[str, Any]:
     """The metadata dictionary of a commit; empty if another writer has put another text there."""
     try:
@@ -94,7 +115,7 @@ def metadata_of(text: str | None) -> Mapping[str, Any]:
 
 def no_such_table(table: str, names: Sequence[str]) -> TableNotFound:
     """The error for a missing table. It suggests a table of the user with a similar name."""
-    offered = [name for name in names if view_of(name) is None]
+    offered = [name for name in names if not is_reserved(name)]
     return TableNotFound(f"There is no table named {table}", todo=nearest(table, offered))
 
 
@@ -200,6 +221,10 @@ class Reading(Protocol):
     def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
         """The newest commits that the store still has, newest first; those after the version ``after``, if given."""
 
+    def progress(self, table: str, known: Identity | None) -> Progress:
+        """The newest version, and the commits since the version ``known``: all that the store still has if no version
+        is known or the table was recreated, and only the newest if the log went back. See ``store.progress``."""
+
     def commits_between(self, table: str, after: int, upto: int) -> int:
         """The number of commits from one version to another; negative if the second version is the earlier one."""
 
@@ -222,7 +247,7 @@ class Writing(Protocol):
         properties: Mapping[str, str] | None = None,
         stamp: Stamp = NO_STAMP,
     ) -> Commit:
-        """Creates a table. Raises NameTaken."""
+        """Creates a table. ``rows`` may be an Arrow table. Raises NameTaken."""
 
     def commit(self, table: str, edits: Sequence[Edit], stamp: Stamp = NO_STAMP) -> Commit:
         """Applies edits in one commit: in order, each to the result of the previous one. See ``store.edits``.
@@ -240,6 +265,10 @@ class Writing(Protocol):
 
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         """Sets properties. The rows and the other properties stay as they are."""
+
+    def tidy(self, table: str, keep: int) -> None:
+        """Merges the small files of a table that is only appended to, and removes what only versions before the newest
+        ``keep`` need. The rows and the later changes stay as they are."""
 
     def drop(self, table: str) -> None: ...
 

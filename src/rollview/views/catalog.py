@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rollview.clock import CommitClock
 from rollview.delta.passes.running import RUNNING, RunningPass
 from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.limits import DEFAULT, Limits
-from rollview.parse.stored_names import HELPER_PREFIX, STATE_PREFIX, damaged
+from rollview.parse.stored_names import HELPER_PREFIX, RESERVED, STATE_PREFIX, damaged
 from rollview.store.protocol import Commit, Identity, Store
 from rollview.views.compiled import Compiled, compiled_definition
 from rollview.views.definition import Vector, View
@@ -76,6 +77,7 @@ class Catalog:
         self.store = store
         self.engine = engine
         self.limits = limits
+        self.clock = CommitClock(store, engine, limits)
         self.running: Sequence[RunningPass] = RUNNING  # the passes that are applied when steps are run
         self._compiled: dict[str, tuple[View, Compiled]] = {}
 
@@ -91,8 +93,8 @@ class Catalog:
         return [name for name in found if name is not None and self.store.owner(name, HELPER_PREFIX) is None]
 
     def tables(self) -> list[str]:
-        """The tables that are not the state of a view."""
-        return [table for table in self.store.tables() if self.store.owner(table, STATE_PREFIX) is None]
+        """The tables that are not rollview's own."""
+        return [table for table in self.store.tables() if self.store.owner(table, RESERVED) is None]
 
     def get(self, view: str) -> View:
         if not self.has(view):

@@ -11,7 +11,7 @@ from rollview.frontend.query import Query
 from rollview.frontend.sql.scope import place
 from rollview.parse.names import Name
 from rollview.parse.references import Reference, parse_query
-from rollview.parse.stored_names import STATE_PREFIX
+from rollview.parse.stored_names import RESERVED
 from rollview.parse.views import CreateView, Policy
 from rollview.strategy.reasons import REASONS
 from rollview.views.catalog import Catalog
@@ -20,8 +20,8 @@ from rollview.views.define import Defined
 
 def is_taken(catalog: Catalog, statement: CreateView, name: str) -> bool:
     """Whether a view of this name exists. Raises an error if the statement may not have the name."""
-    if statement.name[-1].lower().startswith(STATE_PREFIX):
-        raise BadName(f"{name} cannot be a view's name", why=f"names that begin with {STATE_PREFIX} belong to rollview")
+    if statement.name[-1].lower().startswith(RESERVED):
+        raise BadName(f"{name} cannot be a view's name", why=f"names that begin with {RESERVED} belong to rollview")
     if catalog.has(name):
         if not (statement.if_not_exists or statement.or_replace):
             raise NameTaken(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 import json
 import os
 import re
@@ -26,6 +28,7 @@ from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
 from rollview.store.embedded.frames import few_changes, plain_files
+from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -36,6 +39,7 @@ from rollview.store.protocol import (
     KEY_PROPERTY,
     Commit,
     Identity,
+    Progress,
     metadata_of,
     no_such_commit,
 )
@@ -282,8 +286,18 @@ class DeltaReading:
         if self._folder is not None:
             return self._folder.log(table).history(limit, after)
         with _readable(table):
+            if after is not None:  # Delta reads as many entries of its log as are asked for
+                newer = self._history(table, 1).collect()[0]["version"] - after
+                if newer <= 0:
+                    return []
+                limit = newer if limit is None else min(limit, newer)
             found = self._history(table, limit).collect()
-        return [_commit(row) for row in found if after is None or row["version"] > after]
+        commits = [_commit(row) for row in found if after is None or row["version"] > after]
+        return _in_order(commits)
+
+    def progress(self, table: str, known: Identity | None) -> Progress:
+        told = None if self._folder is None else self._folder.log(table).progress(known)
+        return told or progress_of(self, table, known)
 
     def commits_between(self, table: str, after: int, upto: int) -> int:
         return upto - after
@@ -299,12 +313,19 @@ class DeltaReading:
         return found
 
 
+def _in_order(commits: Sequence[Commit]) -> list[Commit]:
+    """Commits, newest first, with times that never decrease: without in-commit timestamps, they are those of files."""
+    times = itertools.accumulate((commit.time for commit in reversed(commits)), max)
+    return [dataclasses.replace(commit, time=time) for commit, time in zip(commits, reversed([*times]), strict=True)]
+
+
 def _commit(row: Row) -> Commit:
     """A commit as DESCRIBE HISTORY shows it."""
     metrics, operation = row["operationMetrics"] or {}, row["operation"] or ""
     time, metadata = row["timestamp"].astimezone(timezone.utc), metadata_of(row["userMetadata"])
     in_and_out = rows_in_and_out(operation, metrics, row["operationParameters"] or {})
-    return Commit(row["version"], time, metadata, operation, rows_written(operation, metrics), *in_and_out)
+    rows = rows_written(operation, metrics)
+    return Commit(row["version"], time, metadata, operation, rows, *in_and_out, mark=time.isoformat())
 
 
 @contextlib.contextmanager

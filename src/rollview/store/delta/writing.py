@@ -8,7 +8,10 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -65,7 +68,7 @@ class DeltaWriting:
     def create(
         self,
         table: str,
-        rows: DataFrame | StructType,
+        rows: DataFrame | StructType | pa.Table,
         *,
         key: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -76,6 +79,7 @@ class DeltaWriting:
                 f"There is a table named {table} already",
                 todo=f"choose another name, or drop it first: DROP TABLE {quote(table)}",
             )
+        rows = self._frame(rows)
         schema = rows if isinstance(rows, StructType) else rows.schema
         check_columns(table, schema)
         check_types(table, schema)
@@ -101,7 +105,7 @@ class DeltaWriting:
         rows = row_edits(edits)
         schema = self._reading.schema(table)
         if all(isinstance(edit, Append) for edit in rows):
-            return self._append(table, name, schema, [edit.rows for edit in rows], stamp)
+            return self._append(table, name, schema, [self._frame(edit.rows) for edit in rows], stamp)
         key = self._reading.key(table)
         if len(rows) == 1 and (not key or isinstance(rows[0], DeleteMatching)):
             with contextlib.suppress(Clash):  # the code below decides whether it is an ambiguous merge
@@ -113,6 +117,10 @@ class DeltaWriting:
                 return done
         return self._edit(table, name, rows, schema, key, stamp)
 
+    def _frame(self, rows: DataFrame | StructType | pa.Table) -> Any:
+        """Rows of this process as a frame; other rows as they are."""
+        return self._spark.createDataFrame(rows) if isinstance(rows, pa.Table) else rows
+
     def _append(self, table: str, name: str, schema: StructType, frames: Sequence[DataFrame], stamp: Stamp) -> Commit:
         if not frames and stamp == NO_STAMP:
             return self._reading.last_commit(table)
@@ -122,7 +130,7 @@ class DeltaWriting:
         )
         if frames:
             check_key(table, fitting, self._reading.key(table), self._reading.read(table))
-        with self._stamped(stamp):
+        with self._stamped(stamp), _conflicts(table):
             fitting.writeTo(name).append()
         return self._reading.last_commit(table)
 
@@ -203,6 +211,13 @@ class DeltaWriting:
         remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
         return commit
 
+    def tidy(self, table: str, keep: int) -> None:
+        """Delta itself removes the entries of its log that are older than the table's properties say."""
+        name = self._names.require(table)
+        with _WRITING, spark_errors(""):
+            self._spark.sql(f"OPTIMIZE {name}")
+            self._spark.sql(f"VACUUM {name}")
+
     def drop(self, table: str) -> None:
         if self._folder is None:
             name = self._names.sql_name(table) if self._names.exists(table) else self._names.require(table)
@@ -214,6 +229,19 @@ class DeltaWriting:
         trash = set_aside(self._folder.root, table)
         self._folder.dropped(table)
         remove_folder(trash, f"{table} is dropped, but not all of its files could be removed: {trash} is left")
+
+
+@contextlib.contextmanager
+def _conflicts(table: str) -> Iterator[None]:
+    """Translates Delta's error about another writer's commit, such as one with the same stamp."""
+    try:
+        yield
+    except PySparkException as error:
+        if "CONCURRENT" not in (error.getCondition() or str(error)).upper():
+            raise
+        raise Conflict(
+            f"{table} was changed by another writer while this write was prepared", todo="repeat the statement"
+        ) from error
 
 
 def table_settings(key: Sequence[str], properties: Mapping[str, str] | None = None) -> dict[str, str]:

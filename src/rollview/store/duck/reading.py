@@ -13,6 +13,7 @@ import pyarrow as pa
 from rollview.engine.duck import DuckFrame
 from rollview.errors import Damaged, VersionGone
 from rollview.store.duck.tables import DuckTables, quoted
+from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
@@ -23,6 +24,7 @@ from rollview.store.protocol import (
     UPDATE_BEFORE,
     Commit,
     Identity,
+    Progress,
     no_such_commit,
 )
 
@@ -49,14 +51,14 @@ class DuckReading:
 
     def identity(self, table: str) -> Identity:
         commit = self.last_commit(table)
-        return Identity(self._tables.info(table).id, commit.version, commit.time.isoformat())
+        return Identity(self._tables.info(table).id, commit.version, commit.mark)
 
     def version(self, table: str) -> int:
         return self.last_commit(table).version
 
     def commit_mark(self, table: str, version: int) -> str | None:
         found = self._commits(table, 1, version - 1, version)
-        return next((commit.time.isoformat() for commit in found), None)
+        return next((commit.mark for commit in found), None)
 
     def schema(self, table: str, version: int | None = None) -> Any:
         return self.columns(table, version)
@@ -122,7 +124,7 @@ class DuckReading:
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         known, asked = self._tables.commits, (table, having)
         if asked not in known:
-            commits = self._commits(table)
+            commits = self._commits(table, 1 if having is None else None)
             found = next((commit for commit in commits if having is None or having in commit.metadata), None)
             if found is None:
                 raise no_such_commit(table, having)
@@ -142,8 +144,13 @@ class DuckReading:
             "ORDER BY version DESC LIMIT $4"
         )
         found = self._db.execute(sql, [self._tables.info(table).id, after, upto, limit]).fetchall()
-        for version, time, metadata, *rest in found:
-            yield Commit(version, time.astimezone(timezone.utc), json.loads(metadata), *rest)
+        for version, time, metadata, operation, rows, inserted, deleted in found:
+            moment = time.astimezone(timezone.utc)
+            told = json.loads(metadata), operation, rows, inserted, deleted
+            yield Commit(version, moment, *told, moment.isoformat())
+
+    def progress(self, table: str, known: Identity | None) -> Progress:
+        return progress_of(self, table, known)
 
     def commits_between(self, table: str, after: int, upto: int) -> int:
         return upto - after

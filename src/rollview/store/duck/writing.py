@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
+
+import pyarrow as pa
 
 from rollview.engine.duck import DuckFrame
 from rollview.errors import BadName, NameTaken
@@ -42,8 +45,8 @@ class DuckWriting:
     ) -> Commit:
         if self._tables.exists(table):
             raise NameTaken(f"There is a table named {table} already", todo="choose another name, or drop it first")
-        with self._tables.transaction():
-            added = self._insert(table, rows, key, properties)
+        with self._tables.transaction(), self._given(rows) as frame:
+            added = self._insert(table, frame, key, properties)
             return self._committed(table, 0, "CREATE TABLE", RowCounts(inserted=added), stamp)
 
     def recreate(
@@ -79,12 +82,25 @@ class DuckWriting:
             changed.of(source, action, values)
             return self._finished(table, version, operation, changed.written(version), NO_STAMP)
 
-    def _append(self, table: str, rows: DuckFrame, version: int) -> int:
+    @contextlib.contextmanager
+    def _given(self, rows: DuckFrame | pa.Table) -> Iterator[DuckFrame]:
+        """Rows to write as a frame."""
+        if not isinstance(rows, pa.Table):
+            yield rows
+            return
+        self._db.register("rv_rows", rows)
+        try:
+            yield DuckFrame("SELECT * FROM rv_rows")
+        finally:
+            self._db.unregister("rv_rows")
+
+    def _append(self, table: str, rows: DuckFrame | pa.Table, version: int) -> int:
         """Inserts rows, and returns their number."""
-        names = ", ".join(quoted(name) for name, _ in self._engine.columns(rows))
-        return self._tables.one(
-            f"INSERT INTO rv_data.{quoted(table)} ({names}, __from) SELECT *, {version} FROM ({rows.sql})"
-        )
+        with self._given(rows) as frame:
+            names = ", ".join(quoted(name) for name, _ in self._engine.columns(frame))
+            return self._tables.one(
+                f"INSERT INTO rv_data.{quoted(table)} ({names}, __from) SELECT *, {version} FROM ({frame.sql})"
+            )
 
     def _replace(self, table: str, edit: Replace, stamp: Stamp) -> Commit:
         rows: DuckFrame = edit.rows
@@ -113,6 +129,9 @@ class DuckWriting:
             version = self._reading.version(table) + 1
             return self._committed(table, version, "SET TBLPROPERTIES", RowCounts(), NO_STAMP)
 
+    def tidy(self, table: str, keep: int) -> None:
+        """Does nothing: DuckDB has no small files."""
+
     def drop(self, table: str) -> None:
         with self._tables.transaction():
             self._remove(table)
@@ -135,7 +154,7 @@ class DuckWriting:
     ) -> Commit:
         self._tables.forget()
         self._check_key(table)
-        now = datetime.now(timezone.utc)
+        now = self._now(table)
         rows = counts.rows if rows is None else rows
         in_and_out = counts.inserted + counts.updated, counts.updated + counts.deleted
         told = [self._tables.info(table).id, version, now, json.dumps(stamp.metadata), operation, rows, *in_and_out]
@@ -143,7 +162,14 @@ class DuckWriting:
             "INSERT INTO rv_meta.commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*told, stamp.application, stamp.sequence],
         )
-        return Commit(version, now, stamp.metadata, operation, rows, *in_and_out)
+        return Commit(version, now, stamp.metadata, operation, rows, *in_and_out, mark=now.isoformat())
+
+    def _now(self, table: str) -> datetime:
+        """The time of a commit, never before that of the table's last one: the clock may have been set back."""
+        sql = "SELECT max(time) FROM rv_meta.commits WHERE id = ?"
+        last = self._db.execute(sql, [self._tables.info(table).id]).fetchall()[0][0]
+        now = datetime.now(timezone.utc)
+        return now if last is None else max(now, last.astimezone(timezone.utc))
 
     def _check_key(self, table: str) -> None:
         key = self._reading.key(table)

@@ -9,6 +9,7 @@
 | ``store.py`` | the store, composed of these |
 | ``folder.py`` | the folder and the logs that all of these share |
 | ``snapshot.py`` | one version of a table |
+| ``commits.py`` | the commits of a log: times, operations, metadata, counts |
 | ``log.py`` | the versions of a table, and atomic commits |
 | ``entries.py`` | the entries of a log, and whether they are intact |
 | ``told_counts.py`` | what Delta's own writer says that an entry holds |
@@ -18,6 +19,7 @@
 | ``edited_rows.py`` | the stored rows that an edit may touch |
 | ``lookup.py`` | the same by the values of a few given rows |
 | ``rewrite.py`` | changed rows → files added and removed, and the change feed |
+| ``tidy.py`` | merges small files and removes old ones |
 | ``temp_views.py`` | the names by which Spark SQL reads the tables |
 """
 

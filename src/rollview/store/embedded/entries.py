@@ -111,6 +111,11 @@ class Entries:
         self._whole[version] = mark, len(text), text[:_BEGINNING], _digest(text)
         return ""
 
+    @staticmethod
+    def mark(file: Path) -> Mark | None:
+        """What distinguishes a file from its earlier content; None if it is not there."""
+        return _mark(file)
+
     def digest(self, version: int, entry: os.DirEntry[str] | Path | None) -> str | None:
         """What tells an entry from another one of the same version, also after its file was copied. An entry that was
         read before is not read again. None if it is not there."""

@@ -17,8 +17,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from rollview.errors import Damaged, SchemaChanged, Unsupported
 from rollview.parse.names import quote
 from rollview.parse.stored_names import damaged
+from rollview.store.embedded.commits import gone
 from rollview.store.embedded.files import read_rows
-from rollview.store.embedded.log import Log, gone
+from rollview.store.embedded.log import Log
 from rollview.store.embedded.snapshot import CHANGE_FOLDER, Action, Snapshot, not_handled
 from rollview.store.protocol import CHANGE_TYPE, COMMIT_TIME, COMMIT_VERSION, DELETE, INSERT
 from rollview.store.schema import sql_type

@@ -20,7 +20,8 @@ from rollview.store.embedded.frames import (
     plain_files,
     snapshot_rows,
 )
-from rollview.store.protocol import Commit, Identity, no_such_commit
+from rollview.store.progress import progress_of
+from rollview.store.protocol import Commit, Identity, Progress, no_such_commit
 
 
 class EmbeddedReading:
@@ -105,6 +106,9 @@ class EmbeddedReading:
         if log.latest() is None:
             raise self._folder.not_found(table)
         return log.history(limit, after)
+
+    def progress(self, table: str, known: Identity | None) -> Progress:
+        return self._folder.log(table).progress(known) or progress_of(self, table, known)
 
     def commits_between(self, table: str, after: int, upto: int) -> int:
         return upto - after

@@ -9,8 +9,10 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
+import pyarrow as pa
+from deltalake import Schema
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
@@ -20,12 +22,13 @@ from rollview.parse.names import quote
 from rollview.store.edits import Append, Edit, Replace, RowEdit, replaced, row_edits
 from rollview.store.embedded.checks import check_key, check_not_null, check_properties, check_schema, check_stored_types
 from rollview.store.embedded.edited_rows import EditedRows
-from rollview.store.embedded.files import write_frame
+from rollview.store.embedded.files import in_types, write_frame, write_rows
 from rollview.store.embedded.folder import Folder, key_of
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
 from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.embedded.temp_views import TempViews
+from rollview.store.embedded.tidy import tidy
 from rollview.store.protocol import FEED_PROPERTY, KEY_PROPERTY, NO_STAMP, Commit, Stamp
 from rollview.store.row_counts import RowCounts
 from rollview.store.schema import aligned, column_named
@@ -33,6 +36,9 @@ from rollview.store.spark_sql.edit_changes import Chain
 from rollview.store.warehouse import remove_folder, set_aside, storage_errors
 
 T = TypeVar("T")
+
+#: Rows to write: computed by Spark, or of this process.
+Rows: TypeAlias = DataFrame | pa.Table
 
 
 class EmbeddedWriting:
@@ -47,7 +53,7 @@ class EmbeddedWriting:
     def create(
         self,
         table: str,
-        rows: DataFrame | StructType,
+        rows: Rows | StructType,
         *,
         key: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -94,17 +100,17 @@ class EmbeddedWriting:
         rows = row_edits(edits)
         if all(isinstance(edit, Append) for edit in rows):
             first = self._folder.snapshot(table)
-            frames = [aligned(edit.rows, first.schema, table, by_name=True) for edit in rows]
-            whole = functools.reduce(lambda one, other: one.unionAll(other), frames) if frames else None
-            return self.append(first, table, whole, stamp)
+            return self.append(first, table, _together(table, first, [edit.rows for edit in rows]), stamp)
         return self._edit(table, rows, stamp)
 
     @contextlib.contextmanager
-    def _written(self, log: Log, rows: DataFrame | StructType | None, after: int) -> Iterator[list[DataFile]]:
+    def _written(self, log: Log, rows: Rows | StructType | None, after: int) -> Iterator[list[DataFile]]:
         """The rows as files of the table. They are removed again if no commit after version ``after`` names them."""
         files: list[DataFile] = []
         try:
-            if rows is not None and not isinstance(rows, StructType):
+            if isinstance(rows, pa.Table):
+                files += [write_rows(rows, log.root)] if rows.num_rows else []
+            elif rows is not None and not isinstance(rows, StructType):
                 files += write_frame(rows, log.root)
             yield files
         finally:
@@ -112,7 +118,7 @@ class EmbeddedWriting:
             if not log.exists() and log.root.exists():
                 shutil.rmtree(log.root, ignore_errors=True)
 
-    def append(self, first: Snapshot, table: str, rows: DataFrame | None, stamp: Stamp) -> Commit:
+    def append(self, first: Snapshot, table: str, rows: Rows | None, stamp: Stamp) -> Commit:
         """Writes the files once, then commits them onto the newest version. ``rows`` have the schema of the snapshot
         ``first``; without rows, the commit has only its metadata."""
         log = self._folder.log(table)
@@ -232,6 +238,9 @@ class EmbeddedWriting:
 
         return self._repeat(table, attempt)
 
+    def tidy(self, table: str, keep: int) -> None:
+        tidy(self._folder.log(table), keep)
+
     def drop(self, table: str) -> None:
         if not self._folder.log(table).exists():
             raise self._folder.not_found(table)
@@ -274,8 +283,20 @@ def _settings(key: Sequence[str], properties: Mapping[str, str] | None) -> dict[
     return {FEED_PROPERTY: "true", **kept, **({KEY_PROPERTY: json.dumps(list(key))} if key else {})}
 
 
-def _declared(rows: DataFrame | StructType, *, nullable: bool = False) -> StructType:
+def _together(table: str, first: Snapshot, appended: Sequence[Rows]) -> Rows | None:
+    """The rows of several appends, with the columns of the table."""
+    here = [rows for rows in appended if isinstance(rows, pa.Table)]
+    if here and len(here) == len(appended):
+        return pa.concat_tables([in_types(rows, first.arrow_schema, rows.num_rows) for rows in here])
+    frames = [aligned(rows, first.schema, table, by_name=True) for rows in appended]
+    return functools.reduce(lambda one, other: one.unionAll(other), frames) if frames else None
+
+
+def _declared(rows: Rows | StructType, *, nullable: bool = False) -> StructType:
     """The schema of a new table. What a query computes may be NULL, whatever Spark inferred for these very rows."""
+    if isinstance(rows, pa.Table):
+        declared: StructType = StructType.fromJson(json.loads(Schema.from_arrow(rows.schema).to_json()))
+        return declared
     if isinstance(rows, StructType) and not nullable:
         return rows
     fields = rows.fields if isinstance(rows, StructType) else rows.schema.fields

@@ -1,0 +1,262 @@
+"""The commit clock: looks at tables, and gives every commit that it sees first a position.
+
+A position never changes once it is given, because a view may have been read there. So commits are numbered in the order
+in which they are seen; those that one look sees, by commit time. The time of a position is the earlier of commit time
+and first sight, but not before the position before it, and after every time that is *closed*: a time for which AS OF
+has been answered. A commit that is dated wrongly, or becomes visible late, gets a later time then.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from rollview.clock.order import Sighted, units_of
+from rollview.clock.stored import StoredClock
+from rollview.clock.timeline import Row, Timeline
+from rollview.clock.unit import Numbered, Unit, micros, time_of
+from rollview.engine.protocol import Engine
+from rollview.errors import Conflict, RollviewError, TableNotFound, UserError
+from rollview.limits import DEFAULT, Limits
+from rollview.store.protocol import Identity, Progress, Store
+
+T = TypeVar("T")
+
+_LOGGER = logging.getLogger("rollview")
+
+
+#: A look that another process overtakes is repeated: each time, that process has numbered something.
+_ATTEMPTS = 100
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """The newest version of a table, and its commits that have no position yet."""
+
+    newest: Identity
+    sighted: list[Sighted]
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+class CommitClock:
+    """The clock of a store. ``skipped`` are the tables that the last look could not read, with the reasons.
+
+    ``now`` (microseconds since 1970) and ``sleep`` are replaced by tests only."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        limits: Limits = DEFAULT,
+        *,
+        now: Callable[[], int] = _now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.store, self.engine = store, engine
+        self._limits = limits
+        self._now, self._sleep = now, sleep
+        self._stored = StoredClock(store, engine)
+        self._lock = threading.RLock()
+        self._seen: dict[str, tuple[Identity | None, Identity]] = {}
+        self.skipped: Mapping[str, RollviewError] = {}
+
+    def look(self, tables: Collection[str]) -> Unit | None:
+        """Numbers what is new in these tables, and returns the newest unit of all; None if there is none.
+
+        Commits of one look are numbered by their times. So it is best to look at all tables together: what is seen
+        later, gets a later position."""
+        with self._lock:
+            timeline = self._number(tables)
+            return timeline.unit(timeline.newest) if timeline.newest else None
+
+    def newest(self) -> int | None:
+        """The newest position that has been given."""
+        return self._read().newest or None
+
+    def units(self, after: int | None = None, upto: int | None = None) -> list[Unit]:
+        """The units after one position, up to another one."""
+        with self._lock:
+            timeline = self._read()
+            last = timeline.newest if upto is None else min(upto, timeline.newest)
+            return [timeline.unit(position) for position in range(max(after or 0, 0) + 1, last + 1)]
+
+    def unit(self, position: int) -> Unit:
+        """The unit of a position. Raises an error if the position has not been given."""
+        return self._given(position, lambda timeline: timeline.unit(position))
+
+    def vector(self, position: int) -> dict[str, Identity]:
+        """The version of every numbered table at a position."""
+        return self._given(position, lambda timeline: timeline.vector(position))
+
+    def tables(self) -> list[str]:
+        """The tables that have positions."""
+        return self._read().tables
+
+    def at(self, time: datetime, tables: Collection[str] = ()) -> int | None:
+        """The last position at or before a time; None if there is none. The answer never changes.
+
+        If the time is after the newest position, these tables and all that have positions are looked at, but not before
+        commits of that time must be visible (``Limits.settle_seconds``). Raises an error for a time in the future."""
+        wanted = micros(time)
+        if (now := self._now()) < wanted:
+            raise UserError(
+                f"{time.isoformat(sep=' ')} is in the future",
+                why=f"it is {time_of(now).astimezone(time.tzinfo):%Y-%m-%d %H:%M:%S} now",
+                todo="name a time that has passed",
+            )
+        with self._lock:
+            timeline = self._read()
+            if _is_past(timeline, wanted):
+                return timeline.at(wanted) or None
+        settled = wanted + round(self._limits.settle_seconds * 1_000_000)
+        while (wait := settled - self._now()) > 0:
+            self._sleep(wait / 1_000_000)
+        with self._lock:
+            return self._close(wanted, {*tables, *timeline.tables}) or None
+
+    def of(self, vector: Mapping[str, int | Identity]) -> int | None:
+        """The first position at which these tables stand at these versions; None if they stand so at none. A number
+        means a version of the table that has the name now."""
+        with self._lock:
+            timeline = self._read()
+            if any(self._is_ahead(timeline, table, version) for table, version in vector.items()):
+                timeline = self._number(vector)
+            wanted = {}
+            for table, version in vector.items():
+                latest = timeline.latest(table)
+                if latest is None or self._is_ahead(timeline, table, version):
+                    return None
+                wanted[table] = version if isinstance(version, Identity) else Identity(latest.table_id, version)
+            return timeline.of(wanted)
+
+    def commits(self, table: str, after: int = 0, upto: int | None = None) -> list[Numbered]:
+        """The commits of one table that changed rows, with positions after one position, up to another one."""
+        with self._lock:
+            timeline = self._read()
+            return timeline.commits(table, after, timeline.newest if upto is None else upto)
+
+    def position_of(self, table: str, version: int, table_id: str | None = None) -> int | None:
+        """The position of the commit that brought a table to a version; None if it has none yet."""
+        with self._lock:
+            return self._read().position_of(table, version, table_id)
+
+    def _read(self) -> Timeline:
+        with self._lock:
+            return self._stored.read()
+
+    def _given(self, position: int, found: Callable[[Timeline], T]) -> T:
+        with self._lock:
+            timeline = self._stored.timeline
+            if position > timeline.newest:
+                timeline = self._read()
+            if not 1 <= position <= timeline.newest:
+                there = f"there are 1 to {timeline.newest}" if timeline.newest else "no commit has been numbered yet"
+                raise UserError(f"There is no position {position}", why=there, todo="rv.commits() lists them")
+            return found(timeline)
+
+    def _number(self, tables: Iterable[str]) -> Timeline:
+        """Numbers what is new in some tables. If another process numbers at the same time, what it stored counts."""
+        for _ in range(_ATTEMPTS):
+            timeline = self._stored.read()
+            looked = self._look(timeline, sorted(set(tables)))
+            rows = _numbered(timeline, {table: each.sighted for table, each in looked.items()}, self._now())
+            if not rows or self._stored.append(rows):
+                timeline = self._stored.timeline
+                self._seen |= {table: (timeline.latest(table), each.newest) for table, each in looked.items()}
+                return timeline
+        raise _overtaken()
+
+    def _close(self, wanted: int, tables: Collection[str]) -> int:
+        """The last position at or before a time, which is closed now unless a later position is known."""
+        for _ in range(_ATTEMPTS):
+            timeline = self._number(tables)
+            if _is_past(timeline, wanted) or self._stored.append([Row(timeline.newest, wanted)]):
+                return self._stored.timeline.at(wanted)
+        raise _overtaken()
+
+    def _look(self, timeline: Timeline, tables: Sequence[str]) -> dict[str, _Looked]:
+        """What is new in tables, as far as they can be read."""
+        found, skipped = self._read_tables(timeline, tables)
+        if any(each.transaction is not None for looked in found.values() for each in looked.sighted):
+            # the rest of a transaction may have become visible in a table that was read before
+            found, skipped = self._read_tables(timeline, tables)
+        self.skipped = skipped
+        return found
+
+    def _read_tables(
+        self, timeline: Timeline, tables: Sequence[str]
+    ) -> tuple[dict[str, _Looked], dict[str, RollviewError]]:
+        found: dict[str, _Looked] = {}
+        skipped: dict[str, RollviewError] = {}
+        for table in tables:
+            try:
+                progress = self.store.progress(table, self._known(timeline, table))
+            except TableNotFound:
+                continue
+            except RollviewError as error:
+                _LOGGER.warning("commits of %s are not numbered: %s", table, error)
+                skipped[table] = error
+                continue
+            if progress.newest.version is not None:
+                found[table] = _Looked(progress.newest, _sighted(table, progress, timeline.latest(table)))
+        return found, skipped
+
+    def _known(self, timeline: Timeline, table: str) -> Identity | None:
+        """The newest version that has been looked at: that of the last numbered commit, or of a later one without
+        changed rows."""
+        latest = timeline.latest(table)
+        was, seen = self._seen.get(table, (None, None))
+        return seen if seen is not None and _same(was, latest) else latest
+
+    def _is_ahead(self, timeline: Timeline, table: str, version: int | Identity) -> bool:
+        """Whether a version is newer than what has been looked at."""
+        known = self._known(timeline, table)
+        if known is None or known.version is None:
+            return True
+        if isinstance(version, Identity):
+            if version.table_id != known.table_id or version.version is None:
+                return timeline.of({table: version}) is None
+            version = version.version
+        return version > known.version
+
+
+def _is_past(timeline: Timeline, wanted: int) -> bool:
+    """Whether no position that will be given can have this time."""
+    return wanted <= timeline.closed or (timeline.newest_time is not None and wanted < timeline.newest_time)
+
+
+def _same(one: Identity | None, other: Identity | None) -> bool:
+    return one == other and (one is None or other is None or one.mark == other.mark)
+
+
+def _sighted(table: str, progress: Progress, latest: Identity | None) -> list[Sighted]:
+    """The commits that get positions: those that changed rows, and the first one of a table or of a history that the
+    clock does not know."""
+    commits = [c for i, c in enumerate(progress.commits) if c.changes_rows or (i == 0 and not progress.follows)]
+    found = [Sighted(table, progress.newest.table_id, commit) for commit in commits]
+    return [each for each in found if latest is None or not _same(each.identity, latest)]
+
+
+def _numbered(timeline: Timeline, sighted: Mapping[str, list[Sighted]], sight: int) -> list[Row]:
+    """The rows of new units."""
+    rows = []
+    position, before = timeline.newest, max(timeline.newest_time or timeline.closed + 1, timeline.closed + 1)
+    for unit in units_of(sighted):
+        position += 1
+        before = max(before, min(max(micros(each.commit.time) for each in unit), sight))
+        for each in unit:
+            commit = each.commit
+            rows.append(Row(position, before, each.table, each.table_id, commit.version, commit.mark, commit.rows))
+    return rows
+
+
+def _overtaken() -> Conflict:
+    return Conflict("The commits were not numbered", why="other sessions number commits all the time", todo="try again")
