@@ -12,6 +12,6 @@
 
 from rollview.clock.clock import CommitClock
 from rollview.clock.moment import AsOf, Moment, moment
-from rollview.clock.unit import Numbered, Unit
+from rollview.clock.unit import Numbered, Unit, Units
 
-__all__ = ["AsOf", "CommitClock", "Moment", "Numbered", "Unit", "moment"]
+__all__ = ["AsOf", "CommitClock", "Moment", "Numbered", "Unit", "Units", "moment"]

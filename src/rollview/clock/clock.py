@@ -19,7 +19,7 @@ from typing import TypeVar
 from rollview.clock.order import Sighted, units_of
 from rollview.clock.stored import StoredClock
 from rollview.clock.timeline import Row, Timeline
-from rollview.clock.unit import Numbered, Unit, micros, time_of
+from rollview.clock.unit import Numbered, Unit, Units, micros, time_of
 from rollview.engine.protocol import Engine
 from rollview.errors import Conflict, RollviewError, TableNotFound, UserError
 from rollview.limits import DEFAULT, Limits
@@ -81,12 +81,12 @@ class CommitClock:
         """The newest position that has been given."""
         return self._read().newest or None
 
-    def units(self, after: int | None = None, upto: int | None = None) -> list[Unit]:
+    def units(self, after: int | None = None, upto: int | None = None) -> Units:
         """The units after one position, up to another one."""
         with self._lock:
             timeline = self._read()
             last = timeline.newest if upto is None else min(upto, timeline.newest)
-            return [timeline.unit(position) for position in range(max(after or 0, 0) + 1, last + 1)]
+            return Units(timeline.unit(position) for position in range(max(after or 0, 0) + 1, last + 1))
 
     def unit(self, position: int) -> Unit:
         """The unit of a position. Raises an error if the position has not been given."""

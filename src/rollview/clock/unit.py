@@ -44,6 +44,15 @@ class Unit:
         return f"{self.position}  {self.time:%Y-%m-%d %H:%M:%S.%f} UTC  {changed}{rows}"
 
 
+class Units(list[Unit]):
+    """Units, oldest first; as text, a line for each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "no commits"
+
+    __repr__ = __str__
+
+
 def micros(time: datetime) -> int:
     """Microseconds since 1970 of a time that has a zone."""
     return (time - _BEGIN) // timedelta(microseconds=1)

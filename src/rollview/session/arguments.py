@@ -7,6 +7,7 @@ import re
 from rollview.errors import UserError
 
 NAME, NAME_TODO = "A name", "give the name of the view or table as a string: 'v', 'schema.v'"
+POSITION_TODO = "rv.position(as_of='2026-11-18 17:00') is the position of a time"
 SQL, SQL_TODO = "SQL", "give the text of the statement as a string"
 
 

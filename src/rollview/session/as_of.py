@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from rollview.clock import AsOf, moment
+from rollview.clock import AsOf, Moment, moment
 from rollview.errors import UserError
+from rollview.parse.names import parse_name
 from rollview.refresh.steps import Pace
-from rollview.session.arguments import article
+from rollview.session.arguments import NAME, NAME_TODO, article, check_text
 from rollview.views.catalog import Catalog
 from rollview.views.goal import NEWEST, Goal
 
@@ -16,8 +18,27 @@ def goal_of(catalog: Catalog, as_of: AsOf | None) -> tuple[Goal, int | None]:
     """The goal of a moment, and its position on the commit clock if it stands at one; without a moment, the newest."""
     if as_of is None:
         return NEWEST, None
-    found = moment(catalog.clock, as_of, catalog.clocked())
+    found = moment_of(catalog, as_of)
     return Goal(found.vector, exact=True), found.position
+
+
+def moment_of(catalog: Catalog, as_of: AsOf) -> Moment:
+    """The moment that a caller names. A vector names base tables, in any spelling."""
+    if isinstance(as_of, Mapping):
+        as_of = {_base_table(catalog, name): version for name, version in as_of.items()}
+    return moment(catalog.clock, as_of, catalog.numbered())
+
+
+def _base_table(catalog: Catalog, name: str) -> str:
+    check_text(name, NAME, NAME_TODO)
+    found = catalog.store.canonical(parse_name(name))
+    if catalog.has(found):
+        raise UserError(
+            f"{found} is a materialized view",
+            why="a vector has versions of base tables, and a view shows what they lead to",
+            todo=f"name the tables that {found} reads",
+        )
+    return found
 
 
 def pace_of(catalog: Catalog, rows: int | None, seconds: float | None) -> Pace | None:
@@ -29,7 +50,7 @@ def pace_of(catalog: Catalog, rows: int | None, seconds: float | None) -> Pace |
         raise UserError(f"step_rows is a number of rows, not {_told(rows)}", todo="give a whole number of 1 or more")
     if seconds is not None and not (_is_number(seconds) and 0 < seconds < math.inf):
         raise UserError(f"step_seconds is a time, not {_told(seconds)}", todo="give a number of seconds above 0")
-    catalog.clock.look(catalog.clocked())
+    catalog.clock.look(catalog.numbered())
     return Pace(rows, seconds)
 
 

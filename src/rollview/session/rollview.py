@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.clock import AsOf
+from rollview.clock import AsOf, Units
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
@@ -35,8 +35,8 @@ from rollview.refresh.explanation import Explanation
 from rollview.refresh.refresh import refresh_view
 from rollview.refresh.steps import Pace, refresh_in_steps
 from rollview.session.answers import of_refresh, of_views
-from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, pace_of
+from rollview.session.arguments import NAME, NAME_TODO, POSITION_TODO, SQL, SQL_TODO, article, check_text
+from rollview.session.as_of import check_full, goal_of, moment_of, pace_of
 from rollview.session.statements import check_catalog, known_names, run_statement
 from rollview.store.protocol import Store
 from rollview.strategy.no_op import NO_OP
@@ -304,8 +304,28 @@ class Rollview:
         freshness = Freshness(self.catalog)
         return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
 
+    def position(self, as_of: AsOf | None = None) -> int | None:
+        """The newest position of the commit clock, or the one of a moment. None if there is none yet, or if the tables
+        of a vector never stood so at one time.
+
+        ``as_of`` is a time (a ``datetime``, or text; in the session's zone if it names none), which may take
+        ``Limits.settle_seconds`` if it is just past, or a vector: ``{"orders": 5, "customers": 2}``."""
+        if as_of is not None:
+            return moment_of(self.catalog, as_of).position
+        unit = self.catalog.clock.look(self.catalog.numbered())
+        return None if unit is None else unit.position
+
+    def commits(self, after: int | None = None, upto: int | None = None) -> Units:
+        """The units of work with positions after one position, up to another one: what became visible together, with
+        its time, the tables that it changed and the version that each came to, and the number of changed rows."""
+        for end in (after, upto):
+            if end is not None and (isinstance(end, bool) or not isinstance(end, int)):
+                raise UserError(f"A position is a whole number, not {article(end)}", todo=POSITION_TODO)
+        self.catalog.clock.look(self.catalog.numbered())
+        return self.catalog.clock.units(after, upto)
+
     def tables(self) -> list[str]:
-        """The tables of the store, without the state tables of views."""
+        """The tables of the store, without rollview's own."""
         return self.catalog.tables()
 
     def drop(self, name: str) -> None:

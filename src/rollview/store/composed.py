@@ -10,6 +10,7 @@ class ComposedStore:
 
     def __init__(self, names: Names, reading: Reading, writing: Writing, statements: Statements) -> None:
         self.has_catalog = names.has_catalog
+        self.lists_own = names.lists_own
         self.canonical = names.canonical
         self.sql_name = names.sql_name
         self.companion = names.companion

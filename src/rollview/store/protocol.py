@@ -130,6 +130,10 @@ class Names(Protocol):
     def has_catalog(self) -> bool:
         """Whether SQL itself finds tables and named queries. If not, ``sync`` and ``name_query`` name them."""
 
+    @property
+    def lists_own(self) -> bool:
+        """Whether ``tables`` lists just the tables of a warehouse, and quickly. A catalog may have many others."""
+
     def canonical(self, name: Name) -> str:
         """The spelling of a name that this store uses. Raises BadName if no table of the store can have the name."""
 

@@ -96,6 +96,12 @@ class Catalog:
         """The tables that are not rollview's own."""
         return [table for table in self.store.tables() if self.store.owner(table, RESERVED) is None]
 
+    def numbered(self) -> list[str]:
+        """The tables whose commits the clock numbers: all of the warehouse, or the base tables of a catalog's views."""
+        if self.store.lists_own:
+            return self.tables()
+        return sorted({table for view in self.all() for table in view.tables if not self.has(table)})
+
     def get(self, view: str) -> View:
         if not self.has(view):
             todo = nearest(view, self.names())

@@ -28,6 +28,7 @@ class FolderNames:
     """Implements the protocol ``SparkNames`` for a folder of Delta tables."""
 
     has_catalog = False
+    lists_own = True
 
     def __init__(self, spark: SparkSession, folder: str | Path, limits: Limits) -> None:
         self._spark, self._folder = spark, Folder(spark, folder, limits)

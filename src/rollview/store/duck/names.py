@@ -13,6 +13,7 @@ class DuckNames:
     """Implements the protocol ``Names``."""
 
     has_catalog = True
+    lists_own = True
 
     def __init__(self, tables: DuckTables) -> None:
         self._tables = tables

@@ -34,6 +34,7 @@ class Commits:
         self.root = root
         self._entries = Entries()
         self._times: dict[int, tuple[Mark | None, int]] = {}
+        self._was_there: int | None = None  # a version that was found before
 
     @property
     def table(self) -> str:
@@ -42,7 +43,9 @@ class Commits:
 
     def exists(self) -> bool:
         try:
-            return self.latest() is not None
+            if self._was_there is None or not commit_file(self.root, self._was_there).exists():
+                self._was_there = self.latest()
+            return self._was_there is not None
         except Damaged:  # something is there that cannot be read
             return True
 

@@ -16,6 +16,7 @@ class EmbeddedNames:
     """Implements the protocol ``Names``."""
 
     has_catalog = False
+    lists_own = True
 
     def __init__(self, folder: Folder, views: TempViews) -> None:
         self._folder, self._views = folder, views

@@ -40,6 +40,7 @@ class CatalogNames:
     """Implements the protocol ``SparkNames``: the session's catalog says what a name means."""
 
     has_catalog = True
+    lists_own = False
 
     def __init__(self, spark: SparkSession, provider: str) -> None:
         self._spark, self._provider = spark, provider
