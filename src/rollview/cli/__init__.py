@@ -8,6 +8,7 @@
 | ``outcomes.py`` | what ``refresh`` and ``watch`` print |
 | ``status.py`` | what ``status`` prints |
 | ``verification.py`` | what ``verify`` prints |
+| ``clock.py`` | what ``commits`` and ``position`` print |
 | ``watch.py`` | ``rollview watch`` |
 | ``demo.py`` | ``rollview demo`` |
 """

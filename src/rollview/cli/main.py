@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rollview.cli.clock import as_of_option, show_commits, show_position
 from rollview.cli.outcomes import outcome_document, show_outcomes
 from rollview.cli.prompt import run_prompt
 from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
@@ -261,6 +262,39 @@ def watch(
             watching.run(rounds)
         if screen.as_json and not printed:
             screen.emit({"outcome": NO_OP, "looks": watching.looks})
+
+
+@app.command()
+def commits(
+    warehouse: Warehouse = DEFAULT,
+    store: StoreOption = StoreName.embedded,
+    after: Annotated[int | None, typer.Option(help="Only commits after this position.")] = None,
+    upto: Annotated[int | None, typer.Option(help="Only commits up to this position.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the commits of all tables in one order: position, time, the tables changed, their versions and rows."""
+    screen = Screen(as_json=as_json)
+    with _reporting(screen):
+        rv = _open(screen, warehouse, store)
+        with screen.busy("looking at the tables"):
+            found = rv.commits(after, upto)
+        show_commits(screen, found)
+
+
+@app.command()
+def position(
+    warehouse: Warehouse = DEFAULT,
+    store: StoreOption = StoreName.embedded,
+    as_of: Annotated[str | None, typer.Option(help="A time, or versions of tables: orders=5,customers=2.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the newest position of the commit clock, or the one of a time or of versions of tables."""
+    screen = Screen(as_json=as_json)
+    with _reporting(screen):
+        rv = _open(screen, warehouse, store)
+        with screen.busy("looking at the tables"):
+            found = rv.position(None if as_of is None else as_of_option(as_of))
+        show_position(screen, rv, found)
 
 
 @app.command()
