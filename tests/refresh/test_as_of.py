@@ -385,3 +385,35 @@ def test_conformance_views_go_to_and_fro(limits: Limits) -> None:
 @pytest.mark.parametrize("limits", [PLAIN, EVERYWHERE], ids=["plain", "helpers"])
 def test_every_conformance_view_goes_to_and_fro(limits: Limits) -> None:
     sent_to_and_fro(VIEWS, limits, 20, random.Random(12))
+
+
+def test_views_go_to_and_fro_on_spark(rv_each: Rollview) -> None:
+    """Joins, groups, outer joins, windows and top rows, and a view on a view, in both Delta stores."""
+    rv = rv_each
+    rv.sql("CREATE TABLE orders (id INT, customer INT, amount INT, PRIMARY KEY (id))")
+    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
+    rv.sql("INSERT INTO orders VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5)")
+    views = {
+        "cities": CITIES,
+        "large": LARGE,
+        "places": "SELECT o.id, c.city FROM orders o FULL JOIN customers c ON c.id = o.customer",
+        "ranked": "SELECT id, customer, row_number() OVER (PARTITION BY customer ORDER BY amount) AS n FROM orders",
+        "first": "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 2",
+    }
+    for name, query in views.items():
+        rv.create(name, query, policy="INCREMENTAL")
+    first = now(rv)
+    rv.sql("UPDATE orders SET amount = 70 WHERE id = 3")
+    rv.sql("INSERT INTO orders VALUES (4, 2, 50), (5, 3, 8)")
+    rv.sql("DELETE FROM customers WHERE id = 1")
+    last = now(rv)
+    assert last == first + 3
+    expected = bag(rv.table("places", as_of=first + 1))
+    for position in (last, first + 1, first + 2, first):
+        for outcome in rv.refresh_all(as_of=position):
+            assert outcome.refreshed().strategy in INCREMENTAL
+            assert rv.verify(outcome.view).ok
+        assert position != first + 1 or bag(rv.table("places")) == expected
+    assert rv.refresh("cities", step_rows=1).steps == 3
+    assert rv.verify("cities").ok
