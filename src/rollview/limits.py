@@ -117,6 +117,11 @@ class Limits:
     views_at_a_time: int = _limit(
         4, "`refresh_all` refreshes this many views in parallel", "each leaves cores idle while it plans and commits"
     )
+    first_step_rows: int = _limit(
+        100_000,
+        "the first step of a refresh with `step_seconds` has up to this many changed rows",
+        "the steps after it have as many as the time measured allows",
+    )
     refresh_attempts: int = _limit(
         5,
         "a refresh that another session overtakes is tried this many times",

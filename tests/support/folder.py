@@ -39,7 +39,7 @@ def make_folder(folder: Path) -> Path:
         rv.create(name, query)
         view = rv.catalog.get(name)
         vector = {table: shown(store, table) for table in view.tables}
-        stamp = Stamp(stamp_metadata(vector, 1, "full", "made"), view.id, 1)
+        stamp = Stamp(stamp_metadata(view, vector, 1, "full", "made"), view.id, 1)
         kinds = {column: view.layout.types[column] for column in view.layout.columns}
         store.create(STATE_PREFIX + name, _schema(kinds), properties={DEFINITION: view.to_json()}, stamp=stamp)
     rv.close()

@@ -22,6 +22,7 @@ from rollview.state.helpers import helped, helper_id
 from rollview.state.types import FORMAT
 from rollview.store.protocol import Commit
 from rollview.views.catalog import DEFINITION
+from rollview.views.goal import Goal
 from rounds import VIEWS, followed, judged
 
 #: Lines of the parts of a brand that are below the mean of their part; and parts with what there is of them.
@@ -200,13 +201,16 @@ def test_a_view_and_its_helpers_do_not_go_back() -> None:
     rv.refresh_all()
     late = rv.catalog.reflected(rv.catalog.get("v")).vector
     for name in ("v", "plain"):
-        assert refresh.refresh_view(rv.catalog, name, fixed=early).strategy == "no_op"
+        assert refresh.refresh_view(rv.catalog, name, goal=Goal(early)).strategy == "no_op"
         assert rv.verify(name).ok
     rv.sql(CHANGES[1])
     refresh.refresh_view(rv.catalog, helpers(rv, "v")[0])
-    refresh.refresh_view(rv.catalog, "v", fixed=late)  # the helper is further: so the view goes there, too
+    refresh.refresh_view(rv.catalog, "v", goal=Goal(late))  # the helper is further, and is brought back
     assert rv.verify("v").ok
-    assert rv.refresh("v").strategy == "no_op"
+    shown = rv.catalog.reflected(rv.catalog.get("v")).vector
+    assert shown["line"] == late["line"] != rv.catalog.identity("line")
+    assert rv.refresh("v").strategy != "no_op"
+    assert rv.verify("v").ok
 
 
 def test_a_helper_of_another_layout_is_recomputed_and_the_result_says_so(session: Rollview) -> None:

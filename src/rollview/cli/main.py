@@ -27,7 +27,7 @@ from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
 from rollview.strategy.no_op import NO_OP
-from rollview.views.results import FAILED, Outcome
+from rollview.views.results import FAILED, Outcome, RefreshResult
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -143,18 +143,34 @@ def refresh(
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Go to a time or a position of the commit clock, forward or back.")
+    ] = None,
+    step_rows: Annotated[
+        int | None, typer.Option("--step-rows", help="Go in several commits of about this many changed rows.")
+    ] = None,
+    step_seconds: Annotated[
+        float | None, typer.Option("--step-seconds", help="Go in several commits that take about this long.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Refresh views to the newest versions of their base tables; without names, all views to the same versions."""
     screen = Screen(as_json=as_json)
+
+    def stepped(result: RefreshResult) -> None:
+        screen.err.print(f"{result.view}: a step of {result.rows_changed} changed rows", highlight=False)
+
     with _reporting(screen):
         rv = _open(screen, warehouse, store)
+        moment = int(as_of) if as_of is not None and as_of.strip().isdigit() else as_of
+        how: dict[str, Any] = {"full": full, "as_of": moment, "progress": stepped}
+        how |= {"step_rows": step_rows, "step_seconds": step_seconds}
         with screen.busy(f"refreshing {', '.join(views) if views else 'all views'}"):
             if views and len(views) == 1:
-                result = rv.refresh(views[0], full=full)
+                result = rv.refresh(views[0], **how)
                 outcomes = [Outcome(result.view, result)]
             else:
-                outcomes = rv.refresh_all(views or None, full=full)
+                outcomes = rv.refresh_all(views or None, **how)
         show_outcomes(screen, outcomes)
         if not all(outcomes):
             raise typer.Exit(MISTAKE)

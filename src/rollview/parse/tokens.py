@@ -204,6 +204,12 @@ class Cursor:
             self.at += 1
         return text
 
+    def integer(self, meaning: str) -> int:
+        if self.done or self.tokens[self.at].kind is not TokenType.NUMBER or not self.tokens[self.at].text.isdigit():
+            raise self.error(f"expected {meaning} as a whole number")
+        self.at += 1
+        return int(self.tokens[self.at - 1].text)
+
     def until(self, stop: Callable[[], bool]) -> str:
         """Moves to the first token outside brackets at which ``stop`` holds, or to the end; returns the text up to it.
 

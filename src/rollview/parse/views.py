@@ -39,8 +39,11 @@ class CreateView:
 
 @dataclass(frozen=True)
 class RefreshView:
+    """``as_of`` is a time as text, or a position of the commit clock."""
+
     name: Name
     full: bool = False
+    as_of: str | int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def parse_view_statement(sql: str) -> ViewStatement | None:
     if cursor.take("CREATE", "MATERIALIZED", "VIEW"):
         return _create(cursor, or_replace=False)
     if cursor.take("REFRESH", "MATERIALIZED", "VIEW"):
-        statement = RefreshView(cursor.name("the view's name"), full=cursor.take("FULL"))
+        statement = _refresh(cursor)
     elif cursor.take("DROP", "MATERIALIZED", "VIEW"):
         if_exists = cursor.take("IF", "EXISTS")
         statement = DropView(cursor.name("the view's name"), if_exists)
@@ -91,6 +94,19 @@ def parse_view_statement(sql: str) -> ViewStatement | None:
         return None
     cursor.finish()
     return statement
+
+
+def _refresh(cursor: Cursor) -> RefreshView:
+    name, full = cursor.name("the view's name"), cursor.take("FULL")
+    as_of: str | int | None = None
+    if cursor.take("AS", "OF"):
+        if cursor.take("TIMESTAMP"):
+            as_of = cursor.string("the time")
+        elif cursor.take("POSITION"):
+            as_of = cursor.integer("the position")
+        else:
+            raise cursor.error("expected TIMESTAMP '…' or POSITION n")
+    return RefreshView(name, full or cursor.take("FULL"), as_of)
 
 
 def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:

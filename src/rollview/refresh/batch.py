@@ -14,40 +14,29 @@ from typing import TypeVar
 from rollview.errors import RollviewError, named_error
 from rollview.frontend.query import TIME_DEPENDENT
 from rollview.refresh.refresh import refresh_view, used_columns
+from rollview.refresh.steps import Pace, refresh_in_steps
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSets
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
+from rollview.views.goal import NEWEST, Goal
 from rollview.views.results import Outcome, RefreshResult
+from rollview.views.upstream import upstream
 
 T = TypeVar("T")
 
 
-def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False) -> RefreshResult:
+def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST) -> RefreshResult:
     """Refreshes the views that a view reads, directly or through others, and then the view itself. Raises the error of
     the view, or that of a view upstream because of which it was not refreshed."""
     catalog.get(name)
-    outcomes = {each.view: each for each in refresh_all(catalog, _upstream(catalog, name), full=full)}
+    outcomes = {each.view: each for each in refresh_all(catalog, upstream(catalog, [name]), full=full, goal=goal)}
     last = outcomes[name]
     if last.because is None:
         return last.refreshed()
     first = next(each.error for each in outcomes.values() if each.error is not None)
     raise _in_front(f"{name} was not refreshed, because {last.because} failed", first) from first
-
-
-def _upstream(catalog: Catalog, name: str) -> list[str]:
-    """The view and all views that it reads, directly or through others."""
-    wanted, waiting = {name}, [name]
-    while waiting:
-        try:
-            tables = catalog.get(waiting.pop()).tables
-        except RollviewError:  # what it reads is not known; its outcome will say so
-            continue
-        new = {table for table in tables if table not in wanted and catalog.has(table)}
-        wanted |= new
-        waiting += new
-    return sorted(wanted)
 
 
 def _in_front(what: str, error: RollviewError) -> RollviewError:
@@ -64,9 +53,13 @@ def refresh_all(
     *,
     full: bool = False,
     resting: Collection[str] = (),
+    goal: Goal = NEWEST,
+    pace: Pace | None = None,
+    progress: Callable[[RefreshResult], None] | None = None,
 ) -> list[Outcome]:
-    """Refreshes every view, or those that are named, to the versions that the base tables have now. ``resting`` views
-    are not tried: those that read them are skipped, as if they had failed."""
+    """Refreshes every view, or those that are named, to the versions that the base tables have now, or to a goal.
+    ``resting`` views are not tried: those that read them are skipped, as if they had failed. With a ``pace``, each goes
+    there in steps; ``progress`` is called after each of them."""
     views: dict[str, View] = {}
     outcomes: dict[str, Outcome] = {}
     for name in dict.fromkeys(catalog.names() if names is None else names):
@@ -75,7 +68,8 @@ def refresh_all(
                 views[name] = (catalog.known(name) if full and catalog.has(name) else None) or catalog.get(name)
             except Exception as error:
                 outcomes[name] = _failed(name, error)
-    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, full=full)]
+    stepping = None if pace is None else functools.partial(refresh_in_steps, catalog, pace=pace, progress=progress)
+    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, goal, stepping, full=full)]
 
 
 def levels(views: Mapping[str, View]) -> list[list[str]]:
@@ -90,18 +84,29 @@ def levels(views: Mapping[str, View]) -> list[list[str]]:
     return found
 
 
-def _refresh(catalog: Catalog, views: Mapping[str, View], lost: set[str], *, full: bool) -> list[Outcome]:
+def _refresh(
+    catalog: Catalog,
+    views: Mapping[str, View],
+    lost: set[str],
+    goal: Goal,
+    stepping: Callable[..., RefreshResult] | None,
+    *,
+    full: bool,
+) -> list[Outcome]:
     """The base tables' versions are fixed before the first view is refreshed: whatever is written meanwhile, all views
-    come to show the same state of them. Views over a ``lost`` one are skipped."""
-    vector: dict[str, Identity] = {}
+    come to show the same state of them. Views over a ``lost`` one are skipped. ``stepping`` refreshes a view in steps;
+    without it, a view goes there at once, and reads changes that others have read."""
+    vector = dict(goal.vector)
     for table in sorted({table for view in views.values() for table in view.tables} - views.keys() - lost):
         try:
-            vector[table] = catalog.identity(table)
+            if not goal.exact and table not in vector:
+                vector[table] = catalog.identity(table)
         except Exception:  # the views over it find the same, each for itself
             continue
     freshness = Freshness(catalog, vector)
     with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
-        return _by_levels(catalog, views, lost, vector, freshness, changes, full=full)
+        refresh = stepping or functools.partial(refresh_view, catalog, full=full, changes=changes, freshness=freshness)
+        return _by_levels(catalog, views, lost, vector, freshness, refresh, exact=goal.exact, full=full)
 
 
 def _used_by(catalog: Catalog, views: Mapping[str, View], table: str) -> set[str]:
@@ -125,8 +130,9 @@ def _by_levels(
     lost: set[str],
     vector: dict[str, Identity],
     freshness: Freshness,
-    changes: ChangeSets,
+    refresh: Callable[..., RefreshResult],
     *,
+    exact: bool,
     full: bool,
 ) -> list[Outcome]:
     """Refreshes the views level by level; each view's new version is added to the vector that the next ones go to."""
@@ -135,7 +141,7 @@ def _by_levels(
 
     def one(name: str) -> tuple[Outcome, Identity | None]:
         try:
-            result = refresh_view(catalog, name, full=full, fixed=vector, changes=changes, freshness=freshness)
+            result = refresh(name, goal=Goal(vector, exact))
             fixed = {table: identity.version for table, identity in vector.items() if not catalog.has(table)}
             apart = {t: fixed[t] for t, version in result.to_vector.items() if fixed.get(t, version) != version}
             return Outcome(name, result, apart=apart), catalog.identity(name)

@@ -11,9 +11,9 @@ from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
 from rollview.refresh.reasons import varies, why_full
-from rollview.refresh.refresh import used_columns
+from rollview.refresh.refresh import TOO_MUCH, most_rows_of, used_columns
 from rollview.store.protocol import Identity
-from rollview.strategy.choose import choices, most_rows
+from rollview.strategy.choose import choices
 from rollview.strategy.full import FULL
 from rollview.strategy.no_op import NO_OP
 from rollview.strategy.plan import RefreshPlan
@@ -24,7 +24,7 @@ from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet
 from rollview.views.definition import View
-from rollview.views.relation import newest, relation, size
+from rollview.views.relation import newest, relation
 from rollview.views.results import ViewStatus, are_behind
 from rollview.views.status import status
 
@@ -196,10 +196,9 @@ def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], targ
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")
-    limits = catalog.limits
-    most = most_rows(plan, view.policy, limits, lambda: size(catalog, target))
-    if most is not None and rows > limits.always_followed and rows > most():
-        return Next(FULL, REASONS["too_much_changed"], "too_much_changed")
+    most = most_rows_of(catalog, view, target, plan)
+    if most is not None and rows > catalog.limits.always_followed and rows > most():
+        return Next(FULL, REASONS[TOO_MUCH], TOO_MUCH)
     why = f"{rows:,} changed rows of {', '.join(changed)}" if known else f"changes of {', '.join(changed)}"
     return Next(plan.strategy, why, None, tuple(_steps(plan)))
 

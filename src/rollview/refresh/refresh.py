@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rollview.engine.work import Work
@@ -40,11 +40,14 @@ from rollview.views.changes import ChangeSets, Net, unreadable_feed
 from rollview.views.compiled import BUG, Failed, guarded, report
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
+from rollview.views.goal import NEWEST, Goal
 from rollview.views.relation import check_columns, relation, size
 from rollview.views.results import Ran, RefreshResult, since, total
 from rollview.views.write import is_ours, stamped
 
 logger = logging.getLogger("rollview")
+
+TOO_MUCH = "too_much_changed"
 
 
 def refresh_view(
@@ -52,30 +55,29 @@ def refresh_view(
     name: str,
     *,
     full: bool = False,
-    fixed: Mapping[str, Identity] | None = None,
+    goal: Goal = NEWEST,
     changes: ChangeSets | None = None,
     freshness: Freshness | None = None,
 ) -> RefreshResult:
-    """Brings a view to the newest versions of its base tables, or to those that are ``fixed``. ``changes`` and
+    """Brings a view to its goal: the newest versions of its base tables, or those of a moment. ``changes`` and
     ``freshness`` are shared by the refreshes of several views. Raises Damaged if the view's definition or vector cannot
     be read, unless it is refreshed in ``full``: then it is stored again."""
-    begin, fixed = time.monotonic(), fixed or {}
-    freshness = freshness or Freshness(catalog, fixed)
+    begin = time.monotonic()
+    freshness = freshness or Freshness(catalog, goal.vector)
     if full and catalog.has(name) and (damage := catalog.damage(name)) is not None:
-        return repaired(catalog, name, damage, fixed)
+        return repaired(catalog, name, damage, goal)
     if changes is None:
         with ChangeSets(catalog.engine, catalog.limits) as own:
-            return refresh_view(catalog, name, full=full, fixed=fixed, changes=own, freshness=freshness)
-    refresh_helper = functools.partial(_refresh_helper, catalog, full, changes, freshness)
+            return refresh_view(catalog, name, full=full, goal=goal, changes=own, freshness=freshness)
+    refresh_helper = functools.partial(_refresh_helper, catalog, full, changes, freshness, goal.follow)
     for _ in range(catalog.limits.refresh_attempts):
-        target = target_of(catalog, name, fixed, refresh_helper)
-        if target is None:  # a helper has moved past the fixed versions: go to the newest ones
-            fixed = {}
+        target = target_of(catalog, name, goal, refresh_helper)
+        if target is None:
             continue
         if target.is_reached and not full and not varies(target.view, target.vector):
             return _result(target, _Done(NO_OP), Work(), freshness, begin)
         with catalog.engine.settings(target.view.settings), catalog.engine.measured() as work:
-            done = _attempt(catalog, target, full, changes)
+            done = _attempt(catalog, target, full, changes, goal.follow)
         if done is not None:
             return _result(target, done, work, freshness, begin)
     raise Conflict(
@@ -86,9 +88,16 @@ def refresh_view(
 
 
 def _refresh_helper(
-    catalog: Catalog, full: bool, changes: ChangeSets, freshness: Freshness, name: str, vector: Mapping[str, Identity]
+    catalog: Catalog,
+    full: bool,
+    changes: ChangeSets,
+    freshness: Freshness,
+    follow: bool | None,
+    name: str,
+    vector: Mapping[str, Identity],
 ) -> RefreshResult:
-    return refresh_view(catalog, name, full=full, fixed=vector, changes=changes, freshness=freshness)
+    goal = Goal(vector, exact=True, follow=follow)  # a helper is where its view is
+    return refresh_view(catalog, name, full=full, goal=goal, changes=changes, freshness=freshness)
 
 
 @dataclass(frozen=True)
@@ -102,17 +111,18 @@ class _Done:
     ran: tuple[Ran, ...] = ()
 
 
-def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets) -> _Done | None:
+def _attempt(catalog: Catalog, target: Target, full: bool, changes: ChangeSets, follow: bool | None) -> _Done | None:
     """One attempt; None if another session's commit came first."""
     view = target.view
     reason = why_full(catalog, view, target.before, target.vector, full, target.went_back)
-    reason = reason or ("damaged" if target.lost else None)
+    reason = reason or ("damaged" if target.lost else None) or (TOO_MUCH if follow is False else None)
     if reason is None:
+        incremental = functools.partial(_incremental, catalog, target, changes, decided=follow is not None)
         try:
             try:
-                return _incremental(catalog, target, changes)
+                return incremental()
             except TooLargeToSend:  # the engine could not broadcast the result of a join
-                return _incremental(catalog, target, changes, broadcasts_results=False)
+                return incremental(broadcasts_results=False)
         except (VersionGone, Damaged):  # if the newest version of a table is damaged, recomputing says so
             reason = "history_gone"
         except Failed as error:  # the delta of this change cannot be derived
@@ -147,9 +157,10 @@ class _RecomputingIsCheaper(Exception):
 
 
 def _incremental(
-    catalog: Catalog, target: Target, changes: ChangeSets, *, broadcasts_results: bool = True
+    catalog: Catalog, target: Target, changes: ChangeSets, *, decided: bool, broadcasts_results: bool = True
 ) -> _Done | None:
-    """Carries the changes of the base tables into the view; None if another session's commit came first."""
+    """Carries the changes of the base tables into the view; None if another session's commit came first. ``decided``
+    says that AUTO is not to compare with recomputing any more."""
     view, compiled = target.view, catalog.compiled(target.view)
     with catalog.engine.errors(view.query.text):  # Spark Connect reads the changes only here
         nets = _net_changes(catalog, target, changes)
@@ -157,10 +168,9 @@ def _incremental(
     change = Change(frozenset(nets), growing, sum(net.count for net in nets.values()))
     plan = guarded(lambda: compiled.chooser.choose(_situation(catalog, target, change)))
     assert isinstance(plan, RefreshPlan)  # some strategy applies to every view that need not be recomputed
-    all_rows = functools.cache(lambda: size(catalog, target.vector) + catalog.store.count(catalog.state(view.name)))
-    row_limit = most_rows(plan, view.policy, catalog.limits, all_rows)
+    row_limit = None if decided else most_rows_of(catalog, view, target.vector, plan)
     if row_limit is not None and change.rows > catalog.limits.always_followed and change.rows > row_limit():
-        raise _RecomputingIsCheaper("too_much_changed")
+        raise _RecomputingIsCheaper(TOO_MUCH)
     logger.info("%s: %s of %d changed rows", view.title, plan.strategy, change.rows)
     stamp = stamped(view, target.vector, target.before.sequence + 1, plan.strategy)
     versions = {table: identity.version for table, identity in target.vector.items()}
@@ -183,6 +193,15 @@ def _incremental(
     ran = tuple(execution.ran)
     done = _Done(plan.strategy, None, change.rows, commit.rows or 0, ran)
     return done if is_ours(commit, stamp) else None
+
+
+def most_rows_of(
+    catalog: Catalog, view: View, vector: Mapping[str, Identity], plan: RefreshPlan
+) -> Callable[[], int] | None:
+    """Tells the most changed rows for which a plan costs less than recomputing the view at a vector; None if its policy
+    is not to compare."""
+    all_rows = functools.cache(lambda: size(catalog, vector) + catalog.store.count(catalog.state(view.name)))
+    return most_rows(plan, view.policy, catalog.limits, all_rows)
 
 
 def _situation(catalog: Catalog, target: Target, change: Change, reason: str | None = None) -> Situation:

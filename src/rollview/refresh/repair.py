@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 
 from rollview.errors import Damaged
 from rollview.parse.stored_names import written as written_name
-from rollview.store.protocol import Identity
 from rollview.strategy.full import FULL
 from rollview.views.catalog import Catalog
 from rollview.views.create import written
 from rollview.views.define import defined
+from rollview.views.goal import Goal
 from rollview.views.helpers import drop_helpers
-from rollview.views.relation import newest, query_at
+from rollview.views.relation import query_at
 from rollview.views.results import RefreshResult, since
 from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.views.write import publish
 
 
-def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, Identity]) -> RefreshResult:
+def repaired(catalog: Catalog, name: str, damage: Damaged, goal: Goal) -> RefreshResult:
     """Computes a damaged view and stores it in the place of what is left of it. Raises Damaged if its definition is
     lost, too."""
     begin = time.monotonic()
@@ -35,7 +34,7 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, fixed: Mapping[str, I
     alone = {table: known.bases[table] for table in known.tables}
     view = over_tables_now(catalog, replace(known, id=uuid.uuid4().hex, bases=alone, helpers=(), always_full=None))
     with catalog.engine.settings(view.settings), catalog.engine.measured() as work:
-        target = newest(catalog, view, fixed)
+        target = goal.versions(catalog, view)
         with schema_errors(view):
             frame = query_at(catalog, view, target)
             with catalog.engine.errors(view.query.text):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
+from rollview.views.goal import Goal
 from rollview.views.helpers import without_lost
 from rollview.views.history import is_later, went_back
-from rollview.views.relation import newest
 from rollview.views.results import RefreshResult
 
 
@@ -35,22 +35,24 @@ class Target:
 def target_of(
     catalog: Catalog,
     name: str,
-    fixed: Mapping[str, Identity],
+    goal: Goal,
     refresh_helper: Callable[[str, Mapping[str, Identity]], RefreshResult],
 ) -> Target | None:
-    """The target of a refresh that starts now; ``fixed`` are versions that it is to go to. The helpers are brought
-    there first; None if another session has already moved one past it. A view goes back only with its tables: a fixed
-    version that is older than the one shown gives way to it, if the table has that."""
+    """The target of a refresh that starts now. The helpers are brought there first, forward or back; None if another
+    session has moved one of them again. Without an exact goal, a version that is older than the one shown gives way to
+    it, if the table still has that."""
     view = without_lost(catalog, catalog.get(name))
     before = catalog.reflected(view)
-    vector = newest(catalog, view, fixed)
+    vector = goal.versions(catalog, view)
     back = False
     for table in vector.keys() & before.vector.keys():
-        shown, passed = before.vector[table], table in fixed and is_later(before.vector[table], vector[table])
+        shown = before.vector[table]
+        passed = is_later(shown, vector[table]) and (goal.exact or table in goal.vector)
         now = catalog.identity(table) if passed else vector[table]
         if went_back(catalog, table, shown, now):
-            back, vector[table] = True, now
-        elif passed:
+            back = True
+            vector[table] = vector[table] if goal.exact else now
+        elif passed and not goal.exact:
             vector[table] = shown
     helped = tuple(refresh_helper(helper.name, vector) for helper in view.helpers)
     for helper in view.helpers:  # some of them read others

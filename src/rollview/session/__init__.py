@@ -2,6 +2,7 @@
 
 | file | what it does |
 |---|---|
+| ``as_of.py`` | where a refresh goes, and in which steps, as a caller says it |
 | ``arguments.py`` | values that a caller gives, checked |
 | ``answers.py`` | results as rows of SQL |
 | ``statements.py`` | statements that are not about materialized views |

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.clock import AsOf, Units, moment
+from rollview.clock import AsOf, Units
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
@@ -32,10 +33,14 @@ from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.refresh import refresh_view
+from rollview.refresh.steps import Pace, refresh_in_steps
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, POSITION_TODO, SQL, SQL_TODO, article, check_text
+from rollview.session.as_of import check_full, goal_of, moment_of, pace_of
 from rollview.session.statements import check_catalog, known_names, run_statement
 from rollview.store.protocol import Store
+from rollview.strategy.no_op import NO_OP
+from rollview.views.as_of import rows_as_of
 from rollview.views.catalog import Catalog
 from rollview.views.create import create_view
 from rollview.views.drop import drop_view
@@ -129,7 +134,7 @@ class Rollview:
             return of_refresh(create_view(self.catalog, statement, self._trusted))
         name = self.store.canonical(statement.name)
         if isinstance(statement, RefreshView):
-            return of_refresh(refresh_view(self.catalog, name, full=statement.full))
+            return of_refresh(self._refresh(name, full=statement.full, as_of=statement.as_of))
         if isinstance(statement, DropView):
             there = self.catalog.has(name) or not statement.if_exists
             if there:
@@ -151,8 +156,10 @@ class Rollview:
         or_replace: bool = False,
         if_not_exists: bool = False,
         args: Args | None = None,
+        as_of: AsOf | None = None,
     ) -> RefreshResult:
-        """Makes a materialized view. ``args`` are values for markers in the query, as for ``sql``."""
+        """Makes a materialized view, at the newest versions of its tables or AS OF a moment: see ``refresh``. ``args``
+        are values for markers in the query, as for ``sql``."""
         check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if args is not None:
@@ -162,7 +169,11 @@ class Rollview:
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
         check_text(name, NAME, NAME_TODO)
         statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
-        return create_view(self.catalog, statement, self._trusted)
+        goal, position = goal_of(self.catalog, as_of)
+        made = create_view(self.catalog, statement, self._trusted, goal)
+        if made.strategy == NO_OP and goal.exact and not if_not_exists:  # the same view is there, at another moment
+            made = refresh_view(self.catalog, made.view, goal=goal)
+        return replace(made, position=position)
 
     def declare_deterministic(self, *functions: str) -> None:
         """Promises that these registered functions give the same result for the same arguments: views may use them."""
@@ -170,24 +181,80 @@ class Rollview:
             check_text(function, "A function's name", "give the names as strings")
         self._trusted |= {function.lower() for function in functions}
 
-    def refresh(self, name: str, *, full: bool = False, upstream: bool = False) -> RefreshResult:
+    def refresh(
+        self,
+        name: str,
+        *,
+        full: bool = False,
+        upstream: bool = False,
+        as_of: AsOf | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: Callable[[RefreshResult], None] | None = None,
+    ) -> RefreshResult:
         """Brings a view to the newest versions of its base tables; with ``upstream``, the views that it reads first.
 
         Without ``upstream``, the views that it reads stay as they are; the result's ``stale`` names those behind.
-        """
-        if upstream:
-            return refresh_upstream(self.catalog, self._name(name), full=full)
-        return refresh_view(self.catalog, self._name(name), full=full)
 
-    def refresh_all(self, names: Iterable[str] | None = None, *, full: bool = False) -> list[Outcome]:
+        ``as_of`` is another moment to go to, forward or back: a time (``datetime`` or text, in the session's time zone
+        if it has none), a position of the commit clock, or a vector (``{"orders": 5, "customers": 2}``). It is reached,
+        or refused.
+
+        With ``step_rows`` or ``step_seconds``, the view goes there in several commits, each at a position of the clock,
+        of about this many changed rows or seconds. A refresh that is stopped loses one step. ``progress`` is called
+        with the result of each step."""
+        check_full(full, step_rows, step_seconds)
+        found = self._name(name)
+        if upstream:
+            goal, position = goal_of(self.catalog, as_of)
+            return replace(refresh_upstream(self.catalog, found, full=full, goal=goal), position=position)
+        pace = pace_of(self.catalog, step_rows, step_seconds)
+        return self._refresh(found, full=full, as_of=as_of, pace=pace, progress=progress)
+
+    def _refresh(
+        self,
+        name: str,
+        *,
+        full: bool,
+        as_of: AsOf | None,
+        pace: Pace | None = None,
+        progress: Callable[[RefreshResult], None] | None = None,
+    ) -> RefreshResult:
+        goal, position = goal_of(self.catalog, as_of)
+        if pace is None:
+            done = refresh_view(self.catalog, name, full=full, goal=goal)
+        else:
+            done = refresh_in_steps(self.catalog, name, goal, pace, progress)
+        return replace(done, position=position)
+
+    def refresh_all(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        full: bool = False,
+        as_of: AsOf | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: Callable[[RefreshResult], None] | None = None,
+    ) -> list[Outcome]:
         """Refreshes every view, or those that are named, upstream views first, all to the versions that the base tables
-        have now. No view's failure is raised: each view has an outcome, in the order of the refresh. A view is
-        refreshed, or it failed, or it was skipped because of a view upstream that failed::
+        have now, or AS OF another moment. No view's failure is raised: each view has an outcome, in the order of the
+        refresh. A view is refreshed, or it failed, or it was skipped because of a view upstream that failed::
 
             for outcome in rv.refresh_all():
                 print(outcome.view, outcome.outcome, outcome.explanation)
+
+        ``as_of``, the steps and ``progress`` are those of ``refresh``.
         """
-        return refresh_all(self.catalog, None if names is None else self.existing(names), full=full)
+        check_full(full, step_rows, step_seconds)
+        found = None if names is None else self.existing(names)
+        pace = pace_of(self.catalog, step_rows, step_seconds)
+        goal, position = goal_of(self.catalog, as_of)
+        done = refresh_all(self.catalog, found, full=full, goal=goal, pace=pace, progress=progress)
+        return [
+            each if each.result is None else replace(each, result=replace(each.result, position=position))
+            for each in done
+        ]
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""
@@ -199,9 +266,16 @@ class Rollview:
                 self.catalog.get(name)
         return found
 
-    def table(self, name: str, version: int | None = None) -> DataFrame:
-        """The rows of a view (exactly its query's columns) or of a table, at the newest or at an earlier version."""
+    def table(self, name: str, version: int | None = None, *, as_of: AsOf | None = None) -> DataFrame:
+        """The rows of a view (exactly its query's columns) or of a table: the newest, those of an earlier version, or
+        those AS OF a moment (see ``refresh``). A view is read there without moving it."""
         found = self._name(name)
+        if as_of is not None:
+            if version is not None:
+                raise UserError("A version and a moment exclude each other", todo="give version or as_of, not both")
+            goal, _ = goal_of(self.catalog, as_of)
+            past: DataFrame = self.engine.output(rows_as_of(self.catalog, found, goal))
+            return past
         if self.store.has_catalog and version is None:
             check_catalog(self.catalog, [parse_name(name)])
         frame: DataFrame = self.engine.output(relation(self.catalog, found).rows(version))
@@ -236,20 +310,17 @@ class Rollview:
 
         ``as_of`` is a time (a ``datetime``, or text; in the session's zone if it names none), which may take
         ``Limits.settle_seconds`` if it is just past, or a vector: ``{"orders": 5, "customers": 2}``."""
-        clock, tables = self.catalog.clock, self.catalog.numbered()
-        if as_of is None:
-            unit = clock.look(tables)
-            return None if unit is None else unit.position
-        if isinstance(as_of, Mapping):
-            as_of = {self._name(table): version for table, version in as_of.items()}
-        return moment(clock, as_of, tables).position
+        if as_of is not None:
+            return moment_of(self.catalog, as_of).position
+        unit = self.catalog.clock.look(self.catalog.numbered())
+        return None if unit is None else unit.position
 
     def commits(self, after: int | None = None, upto: int | None = None) -> Units:
         """The units of work with positions after one position, up to another one: what became visible together, with
         its time, the tables that it changed and the version that each came to, and the number of changed rows."""
-        for given in (after, upto):
-            if given is not None and (isinstance(given, bool) or not isinstance(given, int)):
-                raise UserError(f"A position is a whole number, not {article(given)}", todo=POSITION_TODO)
+        for end in (after, upto):
+            if end is not None and (isinstance(end, bool) or not isinstance(end, int)):
+                raise UserError(f"A position is a whole number, not {article(end)}", todo=POSITION_TODO)
         self.catalog.clock.look(self.catalog.numbered())
         return self.catalog.clock.units(after, upto)
 

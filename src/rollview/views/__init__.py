@@ -15,6 +15,10 @@
 | ``dry_run.py`` | whether the engine accepts the plans of refreshes |
 | ``shape.py`` | base tables whose columns changed |
 | ``drop.py`` | DROP MATERIALIZED VIEW |
+| ``upstream.py`` | what views read, directly or through others |
+| ``past.py`` | which stored version of a view shows a vector |
+| ``goal.py`` | where a refresh goes: to the newest versions, or AS OF a moment |
+| ``as_of.py`` | the rows of a table or view at a moment |
 | ``history.py`` | whether a table still has the commit that a view shows |
 | ``freshness.py`` | how far views are behind, through all levels |
 | ``status.py`` | how fresh a view is |

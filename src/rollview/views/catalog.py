@@ -7,6 +7,7 @@ is metadata of the commit that wrote the rows; so whatever crashes, the two agre
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,13 +18,14 @@ from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.limits import DEFAULT, Limits
 from rollview.parse.stored_names import HELPER_PREFIX, RESERVED, STATE_PREFIX, damaged
-from rollview.store.protocol import Identity, Store
+from rollview.store.protocol import Commit, Identity, Store
 from rollview.views.compiled import Compiled, compiled_definition
 from rollview.views.definition import Vector, View
 
 DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
 RUN = "rollview.run"
+SHAPE = "rollview.shape"
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,25 @@ class Reflected:
         return {table: identity.version for table, identity in self.vector.items()}
 
 
-def stamp_metadata(vector: Mapping[str, Identity], sequence: int, strategy: str, run: str) -> dict[str, object]:
+def stamp_metadata(
+    view: View, vector: Mapping[str, Identity], sequence: int, strategy: str, run: str
+) -> dict[str, object]:
     """The metadata of a refresh's commit; ``run`` identifies this refresh."""
-    positions = {table: [identity.table_id, identity.version, identity.mark] for table, identity in vector.items()}
-    return {VECTOR: positions, RUN: run, "rollview.sequence": sequence, "rollview.strategy": strategy}
+    at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in vector.items()}
+    told = {"rollview.sequence": sequence, "rollview.strategy": strategy}
+    return {VECTOR: at, RUN: run, SHAPE: shape_of(view), **told}
+
+
+def vector_in(commit: Commit) -> dict[str, Identity]:
+    """The vector in the metadata of a refresh's commit."""
+    return {table: Identity(*at) for table, at in commit.metadata[VECTOR].items()}
+
+
+def shape_of(view: View) -> str:
+    """The same for all definitions that store the same query in the same way."""
+    layout = view.layout
+    told = (view.query.text, layout.format, layout.kind, layout.columns, layout.show, sorted(layout.types.items()))
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
 def _defined(properties: Mapping[str, str]) -> View | None:
@@ -136,10 +153,8 @@ class Catalog:
         state = self.state(view.name)
         try:
             commit = self.store.last_commit(state, having=VECTOR)
-            vector = {table: Identity(*position) for table, position in commit.metadata[VECTOR].items()}
-            return Reflected(
-                vector, commit.metadata["rollview.sequence"], commit.metadata["rollview.strategy"], commit.time
-            )
+            told = commit.metadata
+            return Reflected(vector_in(commit), told["rollview.sequence"], told["rollview.strategy"], commit.time)
         except (VersionGone, KeyError, TypeError, AttributeError) as error:
             raise damaged(state, "no entry of its log says which versions of its base tables it shows") from error
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from rollview.delta.weights import consolidated
+from rollview.delta.weights import consolidated, negated
 from rollview.engine.protocol import Engine, Frame, Kept, has_no_equality
 from rollview.errors import SchemaChanged, VersionGone
 from rollview.limits import Limits
@@ -43,14 +43,16 @@ class Net:
 
 
 class ChangeSet:
-    """The changed rows of a relation after one version, up to and with another. ``columns`` are those that can be asked
-    for. Rows are read when they are asked for first; ``reads`` counts how often."""
+    """The changed rows of a relation after one version, up to and with another. If the second version is the earlier
+    one, it is the change that leads back: inserted rows are deleted, and the other way round. ``columns`` are those
+    that can be asked for. Rows are read when they are asked for first; ``reads`` counts how often."""
 
     def __init__(
         self, engine: Engine, limits: Limits, relation: Relation, after: int, upto: int, columns: Sequence[str]
     ) -> None:
         self._engine, self._limits = engine, limits
-        self.relation, self.after, self.upto = relation, after, upto
+        self.relation, self.after, self.upto = relation, min(after, upto), max(after, upto)
+        self.back = after > upto
         self.columns = tuple(columns)
         self.reads = 0
         self._nets: dict[tuple[str, ...], Net] = {}
@@ -119,7 +121,10 @@ class ChangeSet:
     def _here(self) -> pa.Table | None:
         found = self.relation.few_changes(self.after, self.upto, self.columns, self._limits.changes_here)
         self.reads += found is not None
-        return found
+        if found is None or not self.back:
+            return found
+        at = found.column_names.index(WEIGHT.label)
+        return found.set_column(at, WEIGHT.label, pc.negate(found.column(at)))
 
     @cached_property
     def _signed(self) -> Frame:
@@ -130,7 +135,11 @@ class ChangeSet:
             self._kept.append(kept)
             return kept.frame
         self.reads += 1
-        return self.relation.changes(self.after, self.upto, self.columns)
+        rows = self.relation.changes(self.after, self.upto, self.columns)
+        if not self.back:
+            return rows
+        names = [*self.columns, TIME.label, WEIGHT.label]
+        return self._engine.select(negated(self._scan(self.columns)), {"changes": rows}, names)
 
     def _net_here(self, columns: tuple[str, ...]) -> pa.Table | None:
         """The net change added up in this process; None if the rows are not here, or cannot be compared here."""
@@ -177,7 +186,7 @@ class ChangeSets:
         self.reads: list[tuple[str, int, int]] = []
 
     def of(self, relation: Relation, after: int, upto: int, used: Sequence[str]) -> ChangeSet:
-        """The change set between two versions, in which at least the columns ``used`` can be asked for."""
+        """The change set from one version to another, in which at least the columns ``used`` can be asked for."""
         interval = (relation.name, after, upto)
         with self._lock:
             known = self._found.get(interval)

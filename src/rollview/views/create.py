@@ -20,6 +20,7 @@ from rollview.views.checks import check_functions, check_no_cycle, check_output,
 from rollview.views.define import Defined, defined, undefined
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
+from rollview.views.goal import NEWEST, Goal
 from rollview.views.helpers import drop_helpers, with_helpers
 from rollview.views.relation import query_at, relation
 from rollview.views.results import RefreshResult, since
@@ -40,8 +41,10 @@ class _Before:
         return self.view or self.known
 
 
-def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str] = ()) -> RefreshResult:
-    """Creates a view. ``trusted`` names the user's own functions that are declared to be deterministic."""
+def create_view(
+    catalog: Catalog, statement: CreateView, trusted: Collection[str] = (), goal: Goal = NEWEST
+) -> RefreshResult:
+    """Creates a view at a goal. ``trusted`` names the user's own functions that are declared to be deterministic."""
     begin = time.monotonic()
     name = catalog.store.canonical(statement.name)
     old = _before(catalog, name, statement.or_replace) if is_taken(catalog, statement, name) else _Before()
@@ -49,7 +52,7 @@ def create_view(catalog: Catalog, statement: CreateView, trusted: Collection[str
         return _unchanged(catalog, old.view, begin)
     view = _checked(catalog, statement, name, old, trusted)
     with catalog.engine.settings(view.settings), catalog.engine.measured() as work:
-        vector = {table: catalog.identity(table) for table in view.tables}
+        vector = goal.versions(catalog, view) if goal.exact else {t: catalog.identity(t) for t in view.tables}
         frame = query_at(catalog, view, vector)
         with catalog.engine.errors(view.query.text):
             check_output(view.query, catalog.engine.columns(frame))

@@ -157,7 +157,7 @@ def _recomputed(
     engine = catalog.engine
     if any(has_no_equality(column.type) for column in view.columns):
         reason = reason or "not_comparable"
-    if (chosen := with_choices_made(catalog, view, vector)) is not None:
+    if (chosen := with_choices_made(catalog, view, tables_at(catalog, view, vector))) is not None:
         frame = chosen[0]
     names = [f"c{i}" for i in range(len(view.columns))]
     picked = ", ".join(
@@ -177,16 +177,20 @@ def _holds(catalog: Catalog, view: View, rows: Frame) -> bool:
     return True
 
 
+def tables_at(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> dict[str, Frame]:
+    """The rows of what a view's query reads, at a vector; its helpers are not among it."""
+    return {table: rows_at(catalog, view.bases[table], vector[table].version) for table in view.tables}
+
+
 def with_choices_made(
-    catalog: Catalog, view: View, vector: Mapping[str, Identity]
+    catalog: Catalog, view: View, frames: Mapping[str, Frame]
 ) -> tuple[Frame, tuple[Choice, ...]] | None:
-    """The query's rows at a vector with the choices that it leaves open made as the view makes them, and these choices;
-    None if it leaves none open, or has no plan. Nothing that is stored of the view or its helpers is read."""
+    """The query over rows of its tables with the choices that it leaves open made as the view makes them, and these
+    choices; None if it leaves none open, or has no plan. Nothing that is stored of the view or its helpers is read."""
     query = compiled_query(replace(view, helpers=())).query
     if query is None or not query.choices:
         return None
     engine = catalog.engine
-    frames = {table: rows_at(catalog, view.bases[table], vector[table].version) for table in view.tables}
     try:
         with _asking(engine, view.query):
             rows = engine.select(query.plan, frames, [column.name for column in view.columns])
@@ -275,7 +279,7 @@ def _inexact(catalog: Catalog, view: View, vector: Mapping[str, Identity], known
     if query is None:
         return {}
     plan, engine = query.plan, catalog.engine
-    frames = {table: rows_at(catalog, view.bases[table], vector[table].version) for table in view.tables}
+    frames = tables_at(catalog, view, vector)
     kinds = dict(known) | {made.name: shown.type for made, shown in zip(plan.columns, view.columns, strict=True)}
 
     def found() -> dict[str, str]:

@@ -149,14 +149,18 @@ def relation(catalog: Catalog, name: str) -> Relation:
 
 def rows_at(catalog: Catalog, base: BaseTable, version: int | None) -> Frame:
     """The rows of a base table in the columns that it had when the view was made, as far as they still exist."""
-    frame = relation(catalog, base.name).rows(version)
-    have = catalog.engine.columns(frame)
+    return as_defined(catalog.engine, base, relation(catalog, base.name).rows(version))
+
+
+def as_defined(engine: Engine, base: BaseTable, frame: Frame) -> Frame:
+    """Rows of a base table in the columns that it had when the view was made, as far as they still exist."""
+    have = engine.columns(frame)
     if have == list(base.columns):
         return frame
     now = {name.casefold(): (name, kind) for name, kind in have}
     kept = [name for name, _ in base.columns if name.casefold() in now]
     scan = scan_of("t", [now[name.casefold()] for name in kept])
-    return catalog.engine.select(scan, {"t": frame}, kept)
+    return engine.select(scan, {"t": frame}, kept)
 
 
 def check_columns(now: Relation, base: BaseTable, used: Sequence[str], version: int) -> None:
@@ -176,7 +180,12 @@ def query_at(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> Fr
     """The view's query over its base tables at a vector. Raises VersionGone if a table was replaced by another."""
     _check_same_tables(catalog, view, vector)
     frames = {table: rows_at(catalog, view.bases[table], identity.version) for table, identity in vector.items()}
-    with catalog.engine.errors(view.query.text, lambda: vector):
+    return query_over(catalog, view, frames)
+
+
+def query_over(catalog: Catalog, view: View, frames: Mapping[str, Frame]) -> Frame:
+    """The view's query over rows of its base tables."""
+    with catalog.engine.errors(view.query.text, lambda: frames):
         return catalog.engine.query(view.query.text, {name: frames[table] for name, table in view.sources.items()})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from rollview.errors import RollviewError, UserError
 from rollview.strategy.choose import DONE
+from rollview.strategy.no_op import NO_OP
 from rollview.strategy.reasons import REASONS
 from rollview.views.definition import Vector
 
@@ -37,7 +38,8 @@ class RefreshResult:
     rows that were read, ``jobs`` Spark's jobs; what the engine cannot know is None. ``ran`` are the steps. ``stale``
     names the views upstream, at any level, that were not known to show the newest base tables: then the view does not
     either, although it shows what they show. ``stuck`` says of some of these why no refresh can bring them there: a
-    table is gone, or cannot be read."""
+    table is gone, or cannot be read. ``steps`` counts the commits of a long way that was gone in steps; ``position`` is
+    the position of the commit clock at which the view now stands, if the refresh was asked to go to a moment."""
 
     view: str
     strategy: str
@@ -54,6 +56,8 @@ class RefreshResult:
     part: str = ""
     stuck: Mapping[str, str] = field(default_factory=dict)
     ran: tuple[Ran, ...] = ()
+    steps: int = 1
+    position: int | None = None
 
     @property
     def explanation(self) -> str:
@@ -71,6 +75,27 @@ def are_behind(stale: Sequence[str], stuck: Mapping[str, str]) -> str:
     parts = [f"{', '.join(behind)} {one} behind the base tables"] if behind else []
     parts += [f"{name} cannot be refreshed ({why})" for name, why in stuck.items()]
     return f"upstream, {'; '.join(parts)}"
+
+
+def in_all(results: Sequence[RefreshResult]) -> RefreshResult:
+    """The result of a refresh that went through several steps, from the results of these."""
+    done = [result for result in results if result.strategy != NO_OP] or list(results[-1:])
+    last = done[-1]
+    return replace(
+        results[-1],
+        strategy=last.strategy,
+        reason=last.reason,
+        part=last.part,
+        from_vector=results[0].from_vector,
+        rows_changed=sum(result.rows_changed for result in results),
+        rows_read=total(*(result.rows_read for result in results)),
+        rows_written=sum(result.rows_written for result in results),
+        jobs=total(*(result.jobs for result in results)),
+        bytes_written=total(*(result.bytes_written for result in results)),
+        seconds=round(sum(result.seconds for result in results), 3),
+        ran=tuple(ran for result in results for ran in result.ran),
+        steps=len(done),
+    )
 
 
 def total(*figures: int | None) -> int | None:

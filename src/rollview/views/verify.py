@@ -26,7 +26,7 @@ from rollview.engine.protocol import Engine, Frame
 from rollview.errors import named_error
 from rollview.plan.reserved import STATE
 from rollview.views.catalog import Catalog
-from rollview.views.define import with_choices_made
+from rollview.views.define import tables_at, with_choices_made
 from rollview.views.relation import query_at, relation
 from rollview.views.results import Verification
 
@@ -43,7 +43,7 @@ def verify_view(catalog: Catalog, name: str) -> Verification:
         stored = relation(catalog, name).rows()
         fresh = query_at(catalog, view, vector)
         found = compare(catalog, name, fresh, stored)
-        if not found.ok and (made := with_choices_made(catalog, view, vector)) is not None:
+        if not found.ok and (made := with_choices_made(catalog, view, tables_at(catalog, view, vector))) is not None:
             fresh, choices = made
             found = replace(compare(catalog, name, fresh, stored), choices=tuple(map(str, choices)))
         if not found.ok and view.inexact:

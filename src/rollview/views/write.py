@@ -16,7 +16,7 @@ from rollview.views.definition import View
 
 def stamped(view: View, vector: Mapping[str, Identity], sequence: int, strategy: str) -> Stamp:
     """What a commit of a view's rows carries: the vector that they show, and who wrote them."""
-    return Stamp(stamp_metadata(vector, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
+    return Stamp(stamp_metadata(view, vector, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
 
 
 def write_whole(

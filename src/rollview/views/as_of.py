@@ -1,0 +1,26 @@
+"""The rows that a table or a view has at a moment. Nothing that is stored moves."""
+
+from __future__ import annotations
+
+from rollview.engine.protocol import Frame
+from rollview.views.catalog import Catalog
+from rollview.views.define import with_choices_made
+from rollview.views.goal import Goal
+from rollview.views.past import Past
+from rollview.views.relation import as_defined, query_over, relation
+
+
+def rows_as_of(catalog: Catalog, name: str, goal: Goal) -> Frame:
+    """The rows at a goal: those of a stored version that shows it, if there is one; else the query over its tables
+    there."""
+    found = relation(catalog, name)
+    if not catalog.has(name):
+        return found.rows(goal.version(catalog, name).version)
+    if (stored := Past(catalog, name).showing(goal.vector)) is not None:
+        return found.rows(stored.version)
+    view, engine = catalog.get(name), catalog.engine
+    with engine.settings(view.settings):
+        below = {table: rows_as_of(catalog, table, goal) for table in view.tables}
+        frames = {table: as_defined(engine, view.bases[table], rows) for table, rows in below.items()}
+        made = with_choices_made(catalog, view, frames)
+        return query_over(catalog, view, frames) if made is None else made[0]
