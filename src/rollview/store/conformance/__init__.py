@@ -12,6 +12,7 @@ A test class for pytest inherits ``Promises`` and has a fixture ``bench``::
 | ``bench.py`` | the store under test, with an engine that creates and reads rows |
 | ``promises.py`` | tables, versions, changes, commits, keys, history |
 | ``edit_promises.py`` | what each edit does, alone and after others |
+| ``progress_promises.py`` | what was committed since a version; rows of this process; tidying |
 | ``interpreter.py`` | the meaning of edits, over lists of rows |
 | ``histories.py`` | random histories of edits, compared with the interpreter |
 """
@@ -19,11 +20,12 @@ A test class for pytest inherits ``Promises`` and has a fixture ``bench``::
 from rollview.store.conformance.bench import Bench
 from rollview.store.conformance.edit_promises import EditPromises
 from rollview.store.conformance.histories import follow
+from rollview.store.conformance.progress_promises import ProgressPromises
 from rollview.store.conformance.promises import TablePromises
 
 
-class Promises(TablePromises, EditPromises):
+class Promises(TablePromises, ProgressPromises, EditPromises):
     """All promises."""
 
 
-__all__ = ["Bench", "EditPromises", "Promises", "TablePromises", "follow"]
+__all__ = ["Bench", "EditPromises", "ProgressPromises", "Promises", "TablePromises", "follow"]
