@@ -166,11 +166,11 @@ def test_commits_that_change_no_rows_have_no_position(store: ScriptedStore) -> N
     store.put("a", 4, rows=0, operation="SET TBLPROPERTIES")
     clock.look(["a"])
     store.put("a", 5, rows=0, operation="OPTIMIZE")
-    asked = store.asked["a"]
+    before = store.reads["a"]
     assert clock.of({"a": 3}) == 2
     assert clock.of({"a": 4}) == 2
     assert clock.of({"a": 5}) is None
-    assert store.asked["a"] == asked + 1  # what has been looked at is not read again
+    assert store.reads["a"] == before + 1  # what has been looked at is not read again
     store.put("a", 6)
     clock.look(["a"])
     assert told(clock.units()) == ["a0 @1", "a1 @2", "a5 @6"]
@@ -319,11 +319,11 @@ def test_numbering_reads_only_what_is_new(store: ScriptedStore) -> None:
         store.put("a", at)
     clock.look(["a"])
     for session in (clock, store.clock()[0]):
-        store.asked.clear()
+        store.reads.clear()
         store.put("a", 600)
         session.look(["a"])
         session.look(["a"])
-        assert store.asked == {"a": 1}
+        assert store.reads == {"a": 1}
 
 
 def test_a_clock_is_one_for_all_sessions(store: ScriptedStore) -> None:

@@ -52,10 +52,11 @@ class History:
     def idle(self, table: str) -> None:
         """A commit without rows: the table stands as it did before."""
         there = self.store.scripted.get(table)
-        before = [c.mark for c in (*there.commits, *there.hidden)][-1:] if there is not None else []
+        before = [] if there is None else [c.mark for c in (*there.commits, *there.hidden)][-1:]
         self.store.put(table, self._time(), rows=0, operation="OPTIMIZE")
         there = self.store.scripted[table]
-        self.same[(there.hidden or there.commits)[-1].mark] = [*before, *self.same.get(*before or [None], [])]
+        earlier = self.same.get(before[0], []) if before else []
+        self.same[(there.hidden or there.commits)[-1].mark] = [*before, *earlier]
 
     def transact(self, table: str) -> None:
         self.transactions += 1

@@ -114,18 +114,15 @@ def test_times_of_another_writer_never_decrease(folder: Path) -> None:
     """Its clock may go back, its entries may have no time, and with in-commit timestamps these count."""
     _by_another_writer(folder, "b", 6)
     files = sorted((folder / "b" / "_delta_log").glob("*.json"))
-    for file, changes in zip(
-        files,
-        [
-            {"timestamp": 5_000},
-            {"timestamp": 3_000},
-            {"timestamp": None},
-            {"timestamp": 4_000},
-            {"timestamp": 1_000, "inCommitTimestamp": 9_000},
-            {"timestamp": 8_000},
-        ],
-        strict=True,
-    ):
+    told: list[dict[str, int | None]] = [
+        {"timestamp": 5_000},
+        {"timestamp": 3_000},
+        {"timestamp": None},
+        {"timestamp": 4_000},
+        {"timestamp": 1_000, "inCommitTimestamp": 9_000},
+        {"timestamp": 8_000},
+    ]
+    for file, changes in zip(files, told, strict=True):
         _rewrite(file, **changes)
     os.utime(files[2], (6, 6))
     store, clock = opened(folder)

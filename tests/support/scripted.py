@@ -33,14 +33,15 @@ class Table:
 
 
 class ScriptedStore:
-    """A store of scripted tables. ``asked`` counts the commits that were read of each table."""
+    """A store of scripted tables. ``reads`` counts the commits that were read of each table."""
 
     def __init__(self, base: Any = None) -> None:
         rv = connect("duckdb:")
-        self.base, self.engine = base or rv.store, rv.engine
+        self.base: Any = base or rv.store
+        self.engine = rv.engine
         self.scripted: dict[str, Table] = {}
         self.broken: dict[str, RollviewError] = {}
-        self.asked: dict[str, int] = {}
+        self.reads: dict[str, int] = {}
         self._made = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -81,7 +82,7 @@ class ScriptedStore:
 
     def clock(self, now: Any = None, limits: Limits | None = None) -> tuple[CommitClock, Wall]:
         wall = now or Wall()
-        return CommitClock(self, self.engine, limits or Limits(), now=wall.now, sleep=wall.sleep), wall  # type: ignore[arg-type]
+        return CommitClock(self, self.engine, limits or Limits(), now=wall.now, sleep=wall.sleep), wall
 
     def identity(self, table: str) -> Identity:
         there = self._table(table)
@@ -92,14 +93,14 @@ class ScriptedStore:
 
     def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
         found = [c for c in reversed(self._table(table).commits) if after is None or c.version > after][:limit]
-        self.asked[table] = self.asked.get(table, 0) + len(found)
+        self.reads[table] = self.reads.get(table, 0) + len(found)
         return found
 
     def progress(self, table: str, known: Identity | None) -> Progress:
         if table in self.broken:
             raise self.broken[table]
         if table in self.scripted:
-            return progress_of(self, table, known)  # type: ignore[arg-type]
+            return progress_of(self, table, known)
         if self.base.exists(table):
             found: Progress = self.base.progress(table, known)
             return found

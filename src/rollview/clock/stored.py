@@ -37,10 +37,10 @@ _SCHEMA = pa.schema(
     ]
 )
 
-#: Delta through Spark removes what is older; the embedded store keeps the last ``_KEPT`` commits.
+#: Delta removes old entries of the log by itself; checkpoints soon forget merged files, or they would grow for ever.
 _PROPERTIES = {
     "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 minutes",
 }
 
 #: After this many commits the table is tidied, and this many stay.

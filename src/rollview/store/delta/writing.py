@@ -35,6 +35,9 @@ from rollview.store.warehouse import remove_folder, set_aside
 
 _WRITING = threading.RLock()
 
+#: Tidying removes files that are in no version for so long: until then, they may be those of a write that goes on.
+_KEPT_HOURS = 24
+
 
 class DeltaWriting:
     """Implements the protocol ``Writing``."""
@@ -216,7 +219,7 @@ class DeltaWriting:
         name = self._names.require(table)
         with _WRITING, spark_errors(""):
             self._spark.sql(f"OPTIMIZE {name}")
-            self._spark.sql(f"VACUUM {name}")
+            self._spark.sql(f"VACUUM {name} RETAIN {_KEPT_HOURS} HOURS")
 
     def drop(self, table: str) -> None:
         if self._folder is None:
