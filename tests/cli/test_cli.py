@@ -102,6 +102,9 @@ def test_status_refresh_verify_explain(shop: Any) -> None:
         ("m", "row_delta", None),
     ]
     assert [r["strategy"] for r in json.loads(shop("refresh", "m", "n", "--json").stdout)] == ["no_op", "no_op"]
+    (there,) = json.loads(shop("refresh", "n", "--as-of", "1", "--step-rows", "1", "--json").stdout)
+    assert (there["position"], there["to_vector"]) == (1, {"t": 0})
+    assert "no position 99" in shop("refresh", "--as-of", "99").stderr
     assert "REFRESH … FULL was asked for" in shop("refresh", "n", "--full").stdout
     assert json.loads(shop("verify", "--json", "n").stdout) == [
         {

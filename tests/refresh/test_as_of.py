@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -387,9 +388,12 @@ def test_every_conformance_view_goes_to_and_fro(limits: Limits) -> None:
     sent_to_and_fro(VIEWS, limits, 20, random.Random(12))
 
 
-def test_views_go_to_and_fro_on_spark(rv_each: Rollview) -> None:
-    """Joins, groups, outer joins, windows and top rows, and a view on a view, in both Delta stores."""
-    rv = rv_each
+@pytest.mark.parametrize(
+    ("kind", "names"), [("embedded", ("cities", "large", "places", "ranked", "first")), ("delta", ("cities", "large"))]
+)
+def test_views_go_to_and_fro_on_spark(kind: str, names: Sequence[str], opened: Callable[..., Rollview]) -> None:
+    """Joins, groups, outer joins, windows and top rows, and a view on a view; fewer of them where each takes longer."""
+    rv = opened(kind)
     rv.sql("CREATE TABLE orders (id INT, customer INT, amount INT, PRIMARY KEY (id))")
     rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
     rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
@@ -401,19 +405,19 @@ def test_views_go_to_and_fro_on_spark(rv_each: Rollview) -> None:
         "ranked": "SELECT id, customer, row_number() OVER (PARTITION BY customer ORDER BY amount) AS n FROM orders",
         "first": "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 2",
     }
-    for name, query in views.items():
-        rv.create(name, query, policy="INCREMENTAL")
+    for name in names:
+        rv.create(name, views[name], policy="INCREMENTAL")
     first = now(rv)
     rv.sql("UPDATE orders SET amount = 70 WHERE id = 3")
     rv.sql("INSERT INTO orders VALUES (4, 2, 50), (5, 3, 8)")
     rv.sql("DELETE FROM customers WHERE id = 1")
     last = now(rv)
     assert last == first + 3
-    expected = bag(rv.table("places", as_of=first + 1))
-    for position in (last, first + 1, first + 2, first):
+    expected = bag(rv.table("cities", as_of=first + 1))
+    for position in (last, first + 1, first):
         for outcome in rv.refresh_all(as_of=position):
             assert outcome.refreshed().strategy in INCREMENTAL
             assert rv.verify(outcome.view).ok
-        assert position != first + 1 or bag(rv.table("places")) == expected
+        assert position != first + 1 or bag(rv.table("cities")) == expected
     assert rv.refresh("cities", step_rows=1).steps == 3
     assert rv.verify("cities").ok
