@@ -175,10 +175,14 @@ def test_commits_that_change_no_rows_have_no_position(store: ScriptedStore) -> N
     clock.look(["a"])
     assert told(clock.units()) == ["a0 @1", "a1 @2", "a5 @6"]
     assert [clock.of({"a": version}) for version in range(7)] == [1, 2, 2, 2, 2, 3, None]
-    assert clock.position_of("a", 4) == 2
+    assert [clock.position_of("a", version) for version in (1, 4, 5, 6)] == [2, 2, 3, None]
+    assert clock.position_of("a", 4, clock.vector(1)["a"].table_id) == 2
+    assert clock.position_of("a", 4, "another table") is None
+    store.put("a", 7)
+    assert clock.position_of("a", 6) == 4
     other, _ = store.clock()
     assert other.of({"a": 5}) == 3
-    assert [n.version for n in other.commits("a", after=1)] == [1, 5]
+    assert [n.version for n in other.commits("a", after=1)] == [1, 5, 6]
 
 
 def test_a_table_that_is_dropped_and_created_again_goes_on(store: ScriptedStore) -> None:

@@ -139,9 +139,8 @@ class CommitClock:
             return timeline.commits(table, after, timeline.newest if upto is None else upto)
 
     def position_of(self, table: str, version: int, table_id: str | None = None) -> int | None:
-        """The position of the commit that brought a table to a version; None if it has none yet."""
-        with self._lock:
-            return self._read().position_of(table, version, table_id)
+        """The position at which a table came to a version; that of the commit before, if the version changed no rows."""
+        return self.of({table: version if table_id is None else Identity(table_id, version)})
 
     def _read(self) -> Timeline:
         with self._lock:

@@ -150,18 +150,6 @@ class Timeline:
         begin, end = bisect_right(track.positions, after), bisect_right(track.positions, upto)
         return [Numbered(row.position, table, _identity(row), row.rows) for row in track.commits[begin:end]]
 
-    def position_of(self, table: str, version: int, table_id: str | None = None) -> int | None:
-        """The position of the commit that brought a table to a version; None if it has none yet. A commit that changed
-        no rows has the position of the commit before it."""
-        track = self._tracks.get(table)
-        if track is None:
-            return None
-        begin = track.eras[-1]
-        if track.commits[begin].table_id != (table_id or track.commits[begin].table_id):
-            return None
-        place = bisect_right(track.versions, version, begin) - 1
-        return None if place < begin else track.positions[place]
-
 
 def _identity(row: Row) -> Identity:
     return Identity(row.table_id, row.version, row.mark)
