@@ -139,7 +139,7 @@ class CommitClock:
             return timeline.commits(table, after, timeline.newest if upto is None else upto)
 
     def position_of(self, table: str, version: int, table_id: str | None = None) -> int | None:
-        """The position at which a table came to a version; that of the commit before, if the version changed no rows."""
+        """The position at which a table came to a version, or to the version before, if that one changed no rows."""
         return self.of({table: version if table_id is None else Identity(table_id, version)})
 
     def _read(self) -> Timeline:
