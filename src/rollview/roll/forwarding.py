@@ -11,8 +11,8 @@ f(j) is seen in one of two ways. The sums are multiplied out by the join, and th
 The rows of all steps with a time up to the mark, min f, are a timed delta of the view: those with a time in (a, b]
 take it from a to b. Why: take a joined row whose tables changed at t(1) … t(n). A step adds the row at the greatest of
 the times not yet forwarded before the step, and takes it away at the greatest of those not forwarded after it. This
-telescopes: the row stays at its greatest time alone. It does not hold if one query mixes the two ways, or if the way changes
-from step to step. Only where all of f are equal may the next step change it.
+telescopes: the row stays at its greatest time alone. It does not hold if one query mixes the two ways, or if the way
+changes from step to step. Only where all of f are equal may the next step change it.
 
 The paper compensates forward queries for the tables before them only, and keeps lists of queries for that (Figure 10).
 From three tables on, this loses rows if a third table changes between two forward queries; see tests/roll.
