@@ -16,6 +16,9 @@ CLOCK = "__rollview_clock"
 #: The name of a view's state table is this prefix and the view's name.
 STATE_PREFIX = "__rollview__"
 
+#: The name of the table with a view's timed delta is this prefix and the view's name.
+DELTA_PREFIX = "__rollview_delta_"
+
 #: The name of a helper is this prefix, a number and the view's name.
 HELPER_PREFIX = "__rollview_helper_"
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from rollview.codegen.printer import printed
 from rollview.delta.analysis.fan_out import before_consolidation, consolidating, most_rows
-from rollview.delta.derivation import CHANGE, NEW, OLD, STEP, Step
+from rollview.delta.derivation import NEW, OLD, STEP, Step
 from rollview.delta.passes.running import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.limits import Limits
@@ -27,7 +27,6 @@ from rollview.store.edits import Append, Edit, TakeCopies, Upsert
 from rollview.store.protocol import Commit, Stamp
 from rollview.strategy.plan import Advance, Compute, Put, RefreshPlan
 from rollview.views.catalog import Catalog
-from rollview.views.changes import Net
 from rollview.views.definition import Vector, View
 from rollview.views.relation import rows_at
 from rollview.views.results import Ran
@@ -40,8 +39,9 @@ class TooManyRows(Exception):
 
 
 class Execution:
-    """One run of a plan over the ``changes`` between two vectors. It knows of relations what is computed by then: it is
-    the ``Known`` of the passes that are applied at run time.
+    """One run of a plan between two vectors. It knows of relations what is computed by then: it is the ``Known`` of the
+    passes that are applied at run time. ``given`` are rows that are known before, by the names of their relations, such
+    as the changes; ``frames`` are relations that are not read at a version of the vectors.
 
     ``row_limit`` says how many rows a delta may have, if it has more than are always followed; TooManyRows is raised
     if it has more, before all of them are computed.
@@ -51,10 +51,11 @@ class Execution:
         self,
         catalog: Catalog,
         view: View,
-        changes: Mapping[str, Net],
+        given: Mapping[str, Kept],
         before: Vector,
         after: Vector,
         *,
+        frames: Mapping[str, Frame] | None = None,
         broadcasts_results: bool = True,
         row_limit: Callable[[], int] | None = None,
     ) -> None:
@@ -64,10 +65,9 @@ class Execution:
         self.ran: list[Ran] = []
         self._kept: list[Kept] = []
         self._vectors = {OLD: before, NEW: after}
-        self._changes = changes
-        self._frames: dict[str, Frame] = {}
-        self._local: dict[str, pa.Table | None] = {f"{t} {CHANGE}": net.rows.local for t, net in changes.items()}
-        self._rows = {f"{t} {CHANGE}": net.rows.rows for t, net in changes.items()}
+        self._frames: dict[str, Frame] = {**(frames or {}), **{name: rows.frame for name, rows in given.items()}}
+        self._local: dict[str, pa.Table | None] = {name: rows.local for name, rows in given.items()}
+        self._rows = {name: rows.rows for name, rows in given.items()}
         self._empty: dict[str, Step] = {}
         self._values: dict[tuple[str, str], Sequence[object] | None] = {}
 
@@ -90,6 +90,13 @@ class Execution:
                 commit = self.catalog.store.commit(self.state, edits, stamp)
         assert commit is not None
         return commit
+
+    def computed(self, name: str, plan: Node) -> Kept | None:
+        """The rows of a plan, kept until ``forget``; None if there can be none."""
+        fitting, done = self._fitted(plan)
+        kept = None if fitting is None else self._keep(name, fitting, delta=False)
+        self._report(Ran(name, "", None if kept is None else kept.rows, done, _reads(fitting), fitting is None))
+        return kept
 
     def forget(self) -> None:
         """The rows of the steps are needed no more."""
@@ -189,7 +196,9 @@ class Execution:
         """The number of rows of a relation, if it is known without a query."""
         if scan.version not in self._vectors:
             return 0 if relation_name(scan) in self._empty else self._rows.get(relation_name(scan))
-        table, version = self.catalog.stored(scan.table), self._vectors[scan.version][scan.table]
+        table, version = self.catalog.stored(scan.table), self._vectors[scan.version].get(scan.table)
+        if version is None:
+            return None
         known = self.catalog.store.size(table, version) is not None
         return self.catalog.store.count(table, version) if known else None
 
@@ -204,8 +213,6 @@ class Execution:
                 self._frames[relation_name(scan)] = self._relation(scan)
 
     def _relation(self, scan: Scan) -> Frame:
-        if scan.version == CHANGE:
-            return self._changes[scan.table].rows.frame
         if scan.version == STORED:
             return self.catalog.store.read(self.state)
         if scan.version == STEP:  # a step that was not computed, whose columns are needed
@@ -217,7 +224,7 @@ class Execution:
         return fitted(plan, self, self.catalog.running)
 
     def is_empty(self, scan: Scan) -> bool:
-        return relation_name(scan) in self._empty
+        return relation_name(scan) in self._empty or self._rows.get(relation_name(scan)) == 0
 
     def values(self, scan: Scan, column: str) -> Sequence[object] | None:
         place = relation_name(scan), column
@@ -232,8 +239,8 @@ class Execution:
     def is_small(self, scan: Scan) -> bool:
         if scan.version not in self._vectors:
             return self._local.get(relation_name(scan)) is not None
-        version = self._vectors[scan.version][scan.table]
-        size = self.catalog.store.size(self.catalog.stored(scan.table), version)
+        version = self._vectors[scan.version].get(scan.table)
+        size = None if version is None else self.catalog.store.size(self.catalog.stored(scan.table), version)
         return size is not None and size <= self.limits.broadcast_bytes
 
     def bounds(self, scan: Scan, column: str) -> tuple[Any, Any] | None:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rollview.delta.derivation import CHANGE
 from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InternalError, NotIncremental, TooLargeToSend, VersionGone
 from rollview.parse.names import quote
@@ -172,12 +173,13 @@ def _incremental(
     if row_limit is not None and change.rows > catalog.limits.always_followed and change.rows > row_limit():
         raise _RecomputingIsCheaper(TOO_MUCH)
     logger.info("%s: %s of %d changed rows", view.title, plan.strategy, change.rows)
-    stamp = stamped(view, target.vector, target.before.sequence + 1, plan.strategy)
+    before = target.before
+    stamp = stamped(view, target.vector, before.sequence + 1, plan.strategy, before.epoch)
     versions = {table: identity.version for table, identity in target.vector.items()}
     execution = Execution(
         catalog,
         view,
-        nets,
+        {f"{table} {CHANGE}": net.rows for table, net in nets.items()},
         target.before.versions(),
         versions,
         broadcasts_results=broadcasts_results,

@@ -4,4 +4,15 @@
 |---|---|
 | ``queries.py`` | propagation queries: a join of states and intervals of changes, with a sign |
 | ``forwarding.py`` | how far each table is forwarded, and the query of the next step |
+| ``rolling.py`` | a view that can be propagated, or why it cannot |
+| ``rows.py`` | the rows of a view's delta: what a query adds to them, and the change of the state that they mean |
+| ``extent.py`` | how far a delta reaches |
+| ``stored.py`` | the table of a delta |
+| ``begin.py`` | where a delta begins, and when it begins again |
+| ``schedule.py`` | which changes the next query takes in |
+| ``sources.py`` | the commits and the changed rows of a view's tables |
+| ``forward.py`` | one forward query |
+| ``propagate.py`` | forward queries, each a commit |
+| ``apply.py`` | the delta merged into the stored view |
+| ``results.py`` | what propagating did |
 """

@@ -29,6 +29,16 @@ def moment_of(catalog: Catalog, as_of: AsOf) -> Moment:
     return moment(catalog.clock, as_of, catalog.numbered())
 
 
+def position_of(catalog: Catalog, as_of: AsOf) -> int:
+    """The position of a moment. Raises UserError for versions that never stood together."""
+    position = moment_of(catalog, as_of).position
+    if position is None:
+        raise UserError(
+            "The tables never stood at these versions together", todo="rv.commits() lists where they stood together"
+        )
+    return position
+
+
 def _base_table(catalog: Catalog, name: str) -> str:
     check_text(name, NAME, NAME_TODO)
     found = catalog.store.canonical(parse_name(name))
@@ -47,9 +57,9 @@ def pace_of(catalog: Catalog, rows: int | None, seconds: float | None) -> Pace |
     if rows is None and seconds is None:
         return None
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
-        raise UserError(f"step_rows is a number of rows, not {_told(rows)}", todo="give a whole number of 1 or more")
+        raise UserError(f"step_rows is a number of rows, not {told(rows)}", todo="give a whole number of 1 or more")
     if seconds is not None and not (_is_number(seconds) and 0 < seconds < math.inf):
-        raise UserError(f"step_seconds is a time, not {_told(seconds)}", todo="give a number of seconds above 0")
+        raise UserError(f"step_seconds is a time, not {told(seconds)}", todo="give a number of seconds above 0")
     catalog.clock.look(catalog.numbered())
     return Pace(rows, seconds)
 
@@ -65,5 +75,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _told(value: object) -> str:
+def told(value: object) -> str:
+    """A value that is not what it should be, for messages."""
     return repr(value) if _is_number(value) else article(value)

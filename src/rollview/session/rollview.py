@@ -34,9 +34,12 @@ from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.refresh import refresh_view
 from rollview.refresh.steps import Pace, refresh_in_steps
+from rollview.roll.apply import apply
+from rollview.roll.propagate import propagate
+from rollview.roll.results import OnStep, Propagated
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, POSITION_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, moment_of, pace_of
+from rollview.session.as_of import check_full, goal_of, moment_of, pace_of, position_of, told
 from rollview.session.statements import check_catalog, known_names, run_statement
 from rollview.store.protocol import Store
 from rollview.strategy.no_op import NO_OP
@@ -255,6 +258,33 @@ class Rollview:
             each if each.result is None else replace(each, result=replace(each.result, position=position))
             for each in done
         ]
+
+    def propagate(
+        self,
+        name: str,
+        *,
+        steps: int | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: OnStep | None = None,
+    ) -> Propagated:
+        """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
+        brings it to any position that the delta reaches.
+
+        Each of the ``steps`` (by default, as many as it takes) is one query over the changes of one table and one
+        commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as take
+        ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
+        called after each step."""
+        pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
+        if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
+            raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
+        return propagate(self.catalog, self._name(name), pace, steps, progress)
+
+    def apply(self, name: str, *, as_of: AsOf | None = None) -> RefreshResult:
+        """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
+        to the newest one. No base table is read. The result's strategy is ``apply``."""
+        found = self._name(name)
+        return apply(self.catalog, found, None if as_of is None else position_of(self.catalog, as_of))
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""

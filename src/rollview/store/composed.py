@@ -22,6 +22,7 @@ class ComposedStore:
         self.name_query = names.name_query
         self.forget_name = names.forget_name
         self.versioned = reading.versioned
+        self.keeps_history = reading.versioned
         self.damage = reading.damage
         self.past_properties = reading.past_properties
         self.identity = reading.identity

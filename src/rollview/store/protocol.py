@@ -290,3 +290,6 @@ class Statements(Protocol):
 
 class Store(Names, Reading, Writing, Statements, Protocol):
     """Tables with versions: the four parts together."""
+
+    def keeps_history(self, table: str) -> bool:
+        """Whether older versions of the table can be read, not only their changes."""

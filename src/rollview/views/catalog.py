@@ -17,7 +17,7 @@ from rollview.delta.passes.running import RUNNING, RunningPass
 from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.limits import DEFAULT, Limits
-from rollview.parse.stored_names import HELPER_PREFIX, RESERVED, STATE_PREFIX, damaged
+from rollview.parse.stored_names import DELTA_PREFIX, HELPER_PREFIX, RESERVED, STATE_PREFIX, damaged
 from rollview.store.protocol import Commit, Identity, Store
 from rollview.views.compiled import Compiled, compiled_definition
 from rollview.views.definition import Vector, View
@@ -26,28 +26,31 @@ DEFINITION = "rollview.view"
 VECTOR = "rollview.vector"
 RUN = "rollview.run"
 SHAPE = "rollview.shape"
+EPOCH = "rollview.epoch"
 
 
 @dataclass(frozen=True)
 class Reflected:
-    """What the stored view shows: the newest commit that a refresh made, and its vector."""
+    """What the stored view shows: the newest commit that a refresh made, and its vector. All commits since the rows
+    were computed as a whole have one ``epoch``."""
 
     vector: Mapping[str, Identity]
     sequence: int
     strategy: str
     time: datetime
+    epoch: str = ""
 
     def versions(self) -> Vector:
         return {table: identity.version for table, identity in self.vector.items()}
 
 
 def stamp_metadata(
-    view: View, vector: Mapping[str, Identity], sequence: int, strategy: str, run: str
+    view: View, vector: Mapping[str, Identity], sequence: int, strategy: str, run: str, epoch: str = ""
 ) -> dict[str, object]:
     """The metadata of a refresh's commit; ``run`` identifies this refresh."""
     at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in vector.items()}
     told = {"rollview.sequence": sequence, "rollview.strategy": strategy}
-    return {VECTOR: at, RUN: run, SHAPE: shape_of(view), **told}
+    return {VECTOR: at, RUN: run, SHAPE: shape_of(view), EPOCH: epoch, **told}
 
 
 def vector_in(commit: Commit) -> dict[str, Identity]:
@@ -83,6 +86,10 @@ class Catalog:
 
     def state(self, view: str) -> str:
         return self.store.companion(view, STATE_PREFIX)
+
+    def delta(self, view: str) -> str:
+        """The table of a view's timed delta: see ``roll``."""
+        return self.store.companion(view, DELTA_PREFIX)
 
     def has(self, view: str) -> bool:
         return self.store.exists(self.state(view))
@@ -154,7 +161,8 @@ class Catalog:
         try:
             commit = self.store.last_commit(state, having=VECTOR)
             told = commit.metadata
-            return Reflected(vector_in(commit), told["rollview.sequence"], told["rollview.strategy"], commit.time)
+            sequence, strategy = told["rollview.sequence"], told["rollview.strategy"]
+            return Reflected(vector_in(commit), sequence, strategy, commit.time, told.get(EPOCH, ""))
         except (VersionGone, KeyError, TypeError, AttributeError) as error:
             raise damaged(state, "no entry of its log says which versions of its base tables it shows") from error
 

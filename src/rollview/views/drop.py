@@ -19,5 +19,7 @@ def drop_view(catalog: Catalog, name: str) -> None:
         )
     helpers = helpers_of(catalog, name) if view is None else view.helpers
     catalog.store.forget_name(name)
+    if catalog.store.exists(catalog.delta(name)):
+        catalog.store.drop(catalog.delta(name))
     catalog.store.drop(catalog.state(name))
     drop_helpers(catalog, helpers)

@@ -14,6 +14,11 @@ from rollview.strategy.no_op import NO_OP
 from rollview.strategy.reasons import REASONS
 from rollview.views.definition import Vector
 
+#: The strategy of a view that follows its timed delta: see ``roll/apply``.
+APPLY = "apply"
+
+_APPLIED = {APPLY: "changes that had been propagated were applied"}
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -62,7 +67,7 @@ class RefreshResult:
     @property
     def explanation(self) -> str:
         """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
-        told = REASONS[self.reason] if self.reason else DONE[self.strategy]
+        told = REASONS[self.reason] if self.reason else (DONE | _APPLIED)[self.strategy]
         if self.part:
             told = f"{told}: {self.part}"
         return f"{told}; {are_behind(self.stale, self.stuck)}" if self.stale else told

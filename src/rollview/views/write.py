@@ -14,9 +14,13 @@ from rollview.views.catalog import DEFINITION, RUN, Catalog, stamp_metadata
 from rollview.views.definition import View
 
 
-def stamped(view: View, vector: Mapping[str, Identity], sequence: int, strategy: str) -> Stamp:
-    """What a commit of a view's rows carries: the vector that they show, and who wrote them."""
-    return Stamp(stamp_metadata(view, vector, sequence, strategy, uuid.uuid4().hex), view.id, sequence)
+def stamped(
+    view: View, vector: Mapping[str, Identity], sequence: int, strategy: str, epoch: str | None = None
+) -> Stamp:
+    """What a commit of a view's rows carries: the vector that they show, and who wrote them. Without an ``epoch``, a
+    new one begins."""
+    run = uuid.uuid4().hex
+    return Stamp(stamp_metadata(view, vector, sequence, strategy, run, epoch or run), view.id, sequence)
 
 
 def write_whole(

@@ -1,0 +1,145 @@
+"""Apply: what has been propagated is merged into the stored view, up to a position, or back. No base table is read.
+
+    rows of the delta after the position where the view stands, up to the one asked for → their sum → one commit
+
+Going back, it is the rows after the position asked for, up to where the view stands, with the opposite sign.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+from rollview.delta.derivation import CHANGE
+from rollview.delta.passes import PASSES
+from rollview.engine.protocol import Kept
+from rollview.errors import UserError
+from rollview.parse.names import quote
+from rollview.refresh.execute import Execution
+from rollview.roll.begin import overtaken
+from rollview.roll.extent import Extent
+from rollview.roll.rolling import Rolling, rolling
+from rollview.roll.rows import DELTA, between, change_of, delta_scan
+from rollview.roll.stored import Stored
+from rollview.store.protocol import Commit, Identity
+from rollview.strategy.no_op import NO_OP
+from rollview.strategy.plan import Advance, RefreshPlan, incremental
+from rollview.views.catalog import Catalog, Reflected
+from rollview.views.results import APPLY, RefreshResult, since
+from rollview.views.write import is_ours, stamped
+
+logger = logging.getLogger("rollview")
+
+
+def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshResult:
+    """Brings a view to a position that its delta reaches; without one, to the mark."""
+    begin = time.monotonic()
+    for _ in range(catalog.limits.refresh_attempts):
+        rolled = rolling(catalog, name)
+        with catalog.engine.settings(rolled.view.settings), catalog.engine.measured() as work:
+            way = _way(rolled, position)
+            done = _gone(rolled, way)
+        if done is not None:
+            written = 0 if done.commit is None else done.commit.rows or 0
+            return RefreshResult(
+                name,
+                NO_OP if done.commit is None else APPLY,
+                None,
+                rolled.view.shown(way.before.vector),
+                rolled.view.shown(way.vector),
+                rows_changed=done.rows,
+                rows_read=work.rows_read,
+                rows_written=written,
+                jobs=work.jobs,
+                bytes_written=work.bytes_written,
+                seconds=since(begin),
+                position=way.goal,
+            )
+    raise overtaken(name)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From a position to another one."""
+
+    before: Reflected
+    stored: Stored
+    shown: int
+    goal: int
+    vector: dict[str, Identity]
+
+
+@dataclass(frozen=True)
+class _Gone:
+    """The rows of the delta that were applied, and the commit; None if the view stood there already."""
+
+    rows: int
+    commit: Commit | None
+
+
+def _way(rolled: Rolling, position: int | None) -> _Way:
+    """Raises UserError for a position that the delta does not reach."""
+    clock, before = rolled.catalog.clock, rolled.reflected()
+    stored, shown = applicable(rolled, before), clock.of(before.vector)
+    goal = stored.extent.mark if position is None else position
+    check_reach(rolled, stored.extent, goal)
+    at = clock.vector(goal)
+    vector = {table: at[table] for table in rolled.view.tables}
+    if vector != before.vector and (shown is None or not stored.extent.begin <= shown <= stored.extent.mark):
+        where = "stands at no position" if shown is None else f"stands at position {shown}"
+        raise UserError(
+            f"{rolled.view.title} cannot be applied from where it stands",
+            why=f"it {where}, and its changes are known from position {stored.extent.begin} to {stored.extent.mark}",
+            todo=f"rv.propagate({rolled.view.title!r}) first, or rv.refresh({rolled.view.title!r}, as_of={goal})",
+        )
+    return _Way(before, stored, goal if shown is None else shown, goal, vector)
+
+
+def applicable(rolled: Rolling, before: Reflected) -> Stored:
+    """The delta of a view. Raises UserError if there is none for the rows that are stored."""
+    stored = rolled.delta.stored()
+    if stored is None or stored.extent.epoch != before.epoch:
+        title = rolled.view.title
+        why = "it has no timed delta yet" if stored is None else "it was recomputed or replaced since"
+        raise UserError(f"Nothing has been propagated for {title}", why=why, todo=f"rv.propagate({title!r})")
+    return stored
+
+
+def check_reach(rolled: Rolling, extent: Extent, position: int) -> None:
+    if extent.begin <= position <= extent.mark:
+        return
+    title = rolled.view.title
+    todo = f"rv.propagate({title!r}) goes on" if position > extent.mark else f"REFRESH MATERIALIZED VIEW {quote(title)}"
+    raise UserError(
+        f"The changes of {title} are not known up to position {position}",
+        why=f"they are known from position {extent.begin} to {extent.mark}",
+        todo=todo if position > extent.mark else f"{todo} AS OF POSITION {position}, if its tables still have that",
+    )
+
+
+def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
+    """Goes there; None if another session's commit came first."""
+    if way.vector == way.before.vector:
+        return _Gone(0, None)
+    catalog, view, state = rolled.catalog, rolled.view, rolled.state
+    low, high = sorted((way.shown, way.goal))
+    relation = f"{DELTA} {CHANGE}"
+    rows = between(delta_scan(state), low, high)
+    labels = [column.label for column in rows.columns]
+    frame = catalog.engine.select(rows, {relation: rolled.delta.read(way.stored.version)}, labels)
+    kept: Kept = catalog.engine.keep(frame)
+    plan = RefreshPlan(APPLY, (Advance(),))
+    if kept.rows:
+        change = change_of(state, delta_scan(state), back=way.goal < way.shown)
+        plan = incremental(APPLY, change, state.take(change), PASSES)
+    stamp = stamped(view, way.vector, way.before.sequence + 1, APPLY, way.before.epoch)
+    execution = Execution(catalog, view, {relation: kept}, {}, {})
+    try:
+        with catalog.engine.errors(view.query.text):
+            commit = execution.run(plan, stamp)
+    finally:
+        execution.forget()
+        catalog.engine.forget([kept])
+    logger.info("%s: from position %d to %d, %d rows of its delta", view.title, way.shown, way.goal, kept.rows)
+    return _Gone(kept.rows, commit) if is_ours(commit, stamp) else None

@@ -1,0 +1,82 @@
+"""A view that is propagated: its state, its delta, and what it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rollview.errors import NotIncremental
+from rollview.parse.views import Policy
+from rollview.plan.nodes import Scan
+from rollview.roll.rows import refusal, why_untimed
+from rollview.roll.stored import DeltaTable
+from rollview.state.finish import finish_of
+from rollview.state.state import State
+from rollview.strategy.reasons import REASONS
+from rollview.views.catalog import Catalog, Reflected
+from rollview.views.compiled import compiled_query
+from rollview.views.definition import View
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """A view whose changes can be forwarded. ``tables`` are those that its plan reads."""
+
+    catalog: Catalog
+    view: View
+    state: State
+
+    @cached_property
+    def delta(self) -> DeltaTable:
+        return DeltaTable(self.catalog, self.view)
+
+    @cached_property
+    def tables(self) -> list[str]:
+        return sorted({node.table for node in self.state.followed.plan.walk() if isinstance(node, Scan)})
+
+    def reflected(self) -> Reflected:
+        """What the stored view shows."""
+        return self.catalog.reflected(self.view)
+
+    def standing(self) -> int | None:
+        """The first position at which the tables stood as the view shows them; None if they stood so at none."""
+        return self.catalog.clock.of(self.reflected().vector)
+
+
+def rolling(catalog: Catalog, name: str) -> Rolling:
+    """Raises NotIncremental for a view that cannot be propagated: it names the operator that has no timed rule."""
+    view = catalog.get(name)
+    state = catalog.compiled(view).state
+    why = _why_not(catalog, view, state)
+    if why is None and state is not None:
+        return Rolling(catalog, view, state)
+    raise NotIncremental(
+        f"{view.title} cannot be propagated",
+        why=why or REASONS["not_compiled"],
+        todo="rv.refresh brings it to any moment, in steps if it is far: as_of=…, step_rows=…",
+    )
+
+
+def _why_not(catalog: Catalog, view: View, state: State | None) -> str | None:
+    if view.policy is Policy.FULL:
+        return "its policy is FULL"
+    if view.helpers:  # which are for operators without a timed rule
+        return _of_helped(view)
+    if view.always_full is not None:
+        return REASONS[view.always_full]
+    if state is None:
+        return None
+    if not any(isinstance(node, Scan) for node in state.followed.plan.walk()):
+        return "it reads no table"
+    if below := [table for table in view.tables if catalog.has(table)]:
+        return f"it reads {below[0]}, which is a view"
+    return refusal(state)
+
+
+def _of_helped(view: View) -> str:
+    """Why the part of a query that a helper stores has no timed rule."""
+    query = compiled_query(replace(view, helpers=())).query
+    if query is None:
+        return REASONS["not_compiled"]
+    finish = finish_of(query.plan)
+    return why_untimed(query.plan if finish is None else finish.root.input) or "it has helpers"

@@ -1,0 +1,103 @@
+"""Which changes the next forward query takes in. Nothing is read here but the numbers of changed rows.
+
+The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number of
+rows: a table with few changes is forwarded far by one query, a busy one needs many. Until the other tables have
+followed, the changes of a table that is ahead are read again by each of their queries: so no table goes further ahead
+than half of that number of rows. A commit with more rows is cut into parts. While its parts are forwarded, no other
+table is, because each part must see the others at the same position.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from rollview.roll.extent import Cut
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """The commits of one table, as positions and numbers of changed rows, and the position ``upto`` which they are
+    known."""
+
+    commits: Sequence[tuple[int, int]]
+    upto: int
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        return [position for position, _ in self.commits]
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        return [0, *accumulate(rows for _, rows in self.commits)]
+
+    def rows(self, after: int, upto: int) -> int:
+        """The changed rows of the commits after one position, up to another one."""
+        return self._until(max(upto, after)) - self._until(after)
+
+    def _until(self, position: int) -> int:
+        return self._sums[bisect_right(self._positions, position)]
+
+    def after(self, position: int) -> list[int]:
+        """The positions of the commits after a position."""
+        return self._positions[bisect_right(self._positions, position) :]
+
+    def free(self, position: int) -> int:
+        """The position before the next commit: up to there, nothing has to be forwarded."""
+        at = bisect_right(self._positions, position)
+        return self._positions[at] - 1 if at < len(self._positions) else max(self.upto, position)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The changes of a table after one position, up to another one: all of them, or those of a part of one commit."""
+
+    table: str
+    after: int
+    upto: int
+    cut: Cut | None = None
+
+
+def freely(forwarded: Mapping[str, int], backlogs: Mapping[str, Backlog]) -> dict[str, int]:
+    """How far the tables are forwarded if those intervals count in which nothing was changed."""
+    return {table: backlogs[table].free(at) for table, at in forwarded.items()}
+
+
+def next_interval(
+    forwarded: Mapping[str, int], backlogs: Mapping[str, Backlog], most: Mapping[str, int]
+) -> Interval | None:
+    """What is forwarded next; None if there is nothing. ``forwarded`` counts intervals without changes (``freely``);
+    ``most`` are the rows that a query of each table takes in."""
+    waiting = {table: backlogs[table].after(at) for table, at in forwarded.items()}
+    order = sorted((table for table, found in waiting.items() if found), key=lambda table: (forwarded[table], table))
+    if not order:
+        return None
+    table, *others = order[0], *(other for other in forwarded if other != order[0])
+    bound, own, at = most[table], backlogs[table], forwarded[table]
+    bound = max(bound - ahead(others, forwarded, backlogs, at + 1), 1)
+    second = min((forwarded[other] for other in others), default=None)
+
+    def fits(upto: int) -> bool:
+        if own.rows(at, upto) > bound:
+            return False
+        if second is None:
+            return True
+        beyond = [other for other in others if forwarded[other] > second]
+        left = most[table] // 2 - ahead(beyond, forwarded, backlogs, second + 1)
+        return own.rows(second + 1, upto) <= max(left, 0)
+
+    stops = waiting[table]
+    fitting = bisect_right(stops, False, key=lambda upto: not fits(upto))
+    upto = stops[max(fitting - 1, 0)]
+    rows = own.rows(at, upto)
+    if rows > bound:
+        return Interval(table, at, upto, Cut(table, upto, bound, 0, -(-rows // bound)))
+    return Interval(table, at, upto)
+
+
+def ahead(tables: Sequence[str], forwarded: Mapping[str, int], backlogs: Mapping[str, Backlog], position: int) -> int:
+    """The changed rows by which tables are ahead of a position."""
+    return sum(backlogs[table].rows(position, forwarded[table]) for table in tables)

@@ -1,0 +1,85 @@
+"""The timed delta of a view as a table beside its state, which is only appended to. Each commit has the rows of one
+forward query, and the extent that they lead to: so a process can be stopped between any two of them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rollview.engine.protocol import Frame, Kept
+from rollview.errors import SchemaChanged, TableNotFound, VersionGone
+from rollview.roll.extent import EXTENT, Extent
+from rollview.roll.rows import empty_delta
+from rollview.state.state import State
+from rollview.store.edits import Append, Edit, Replace
+from rollview.store.protocol import Commit, Stamp
+from rollview.views.catalog import RUN, Catalog
+from rollview.views.definition import View
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A version of the delta, and how far it reaches."""
+
+    version: int
+    extent: Extent
+
+
+class DeltaTable:
+    """The table of one view's timed delta."""
+
+    def __init__(self, catalog: Catalog, view: View) -> None:
+        self._catalog, self._store, self._view = catalog, catalog.store, view
+        self.name = catalog.delta(view.name)
+
+    def stored(self) -> Stored | None:
+        """The newest version; None if nothing has been propagated yet."""
+        if not self._store.exists(self.name):
+            return None
+        try:
+            commit = self._store.last_commit(self.name, having=EXTENT)
+        except (TableNotFound, VersionGone):  # another session has dropped it
+            return None
+        return Stored(commit.version, Extent.from_metadata(commit.metadata[EXTENT]))
+
+    def begin(self, state: State, extent: Extent) -> bool:
+        """Begins an epoch: what was stored for an older one is gone. False if another session was faster."""
+        stored = self._catalog.store.read(self._catalog.state(self._view.name))
+        rows = self._catalog.engine.select(empty_delta(state), {"state": stored})
+        stamp = self._stamp(extent)
+        if not self._store.exists(self.name):
+            commit = self._store.create(self.name, rows, stamp=stamp)
+        else:
+            commit = self._store.commit(self.name, [Replace(rows)], stamp)
+        return _is_ours(commit, stamp)
+
+    def append(self, rows: Kept | None, extent: Extent) -> Commit | None:
+        """Commits the rows of a forward query; None if another session's commit came first."""
+        edits: list[Edit] = [] if rows is None or not rows.rows else [Append(_given(rows))]
+        stamp = self._stamp(extent)
+        try:
+            commit = self._store.commit(self.name, edits, stamp)
+        except SchemaChanged:  # another session has begun a new epoch, in which the view has other columns
+            return None
+        return commit if _is_ours(commit, stamp) else None
+
+    def read(self, version: int) -> Frame:
+        return self._store.read(self.name, version)
+
+    def _stamp(self, extent: Extent) -> Stamp:
+        """The sequence goes on in the next epoch, so that a commit of this one cannot come after its begin."""
+        metadata: Mapping[str, object] = {EXTENT: extent.to_metadata(), RUN: uuid.uuid4().hex}
+        return Stamp(metadata, f"{self._view.id}.delta", extent.sequence)
+
+
+def _given(rows: Kept) -> Frame | pa.Table:
+    """Few rows are written without Spark."""
+    return rows.frame if rows.local is None else rows.local
+
+
+def _is_ours(commit: Commit, stamp: Stamp) -> bool:
+    return bool(commit.metadata.get(RUN) == stamp.metadata[RUN])
