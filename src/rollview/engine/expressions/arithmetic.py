@@ -57,15 +57,15 @@ def times(operands: Sequence[Term]) -> Formula | None:
     return _sum(operands, "*")
 
 
-def _guarded(a: Term, b: Term, value: str, condition: str) -> str:
+def _guarded(a: Term, b: Term, kind: Type, value: str, condition: str) -> str:
     """NULL divided by zero is NULL; any other value divided by zero is an error."""
-    return f"CASE WHEN {b.sql} = 0 AND {a.sql} IS NOT NULL THEN {failure(condition)} ELSE {value} END"
+    return f"CASE WHEN {b.sql} = 0 AND {a.sql} IS NOT NULL THEN {failure(condition, kind)} ELSE {value} END"
 
 
 def divided(operands: Sequence[Term]) -> Formula | None:
     a, b = operands
     if _same(operands, (DOUBLE,)):
-        return Formula(DOUBLE, _guarded(a, b, f"({a.sql} / {b.sql})", "DIVIDE_BY_ZERO"), fails=True)
+        return Formula(DOUBLE, _guarded(a, b, DOUBLE, f"({a.sql} / {b.sql})", "DIVIDE_BY_ZERO"), fails=True)
     if not (a.type.is_decimal and b.type.is_decimal):
         return None
     scale = max(6, a.type.scale + b.type.precision + 1)
@@ -76,9 +76,9 @@ def modulo(operands: Sequence[Term]) -> Formula | None:
     a, b = operands
     if kind := _same(operands, INTEGERS):  # the least integer % -1 overflows in DuckDB
         value = f"CASE WHEN {b.sql} = -1 THEN {a.sql} - {a.sql} ELSE {a.sql} % {b.sql} END"
-        return Formula(kind, _guarded(a, b, value, "REMAINDER_BY_ZERO"), fails=True)
+        return Formula(kind, _guarded(a, b, kind, value, "REMAINDER_BY_ZERO"), fails=True)
     if kind := _same(operands, FLOATS):
-        return Formula(kind, _guarded(a, b, f"({a.sql} % {b.sql})", "REMAINDER_BY_ZERO"), fails=True)
+        return Formula(kind, _guarded(a, b, kind, f"({a.sql} % {b.sql})", "REMAINDER_BY_ZERO"), fails=True)
     if not (a.type.is_decimal and b.type.is_decimal):
         return None
     scale = max(a.type.scale, b.type.scale)
@@ -90,8 +90,10 @@ def whole_quotient(operands: Sequence[Term]) -> Formula | None:
     a, b = operands
     if not _same(operands, (BIGINT,)):
         return None
-    overflow = f"CASE WHEN {b.sql} = -1 AND {a.sql} = {least(BIGINT)} THEN {failure('ARITHMETIC_OVERFLOW')}"
-    return Formula(BIGINT, _guarded(a, b, f"{overflow} ELSE ({a.sql} // {b.sql}) END", "DIVIDE_BY_ZERO"), fails=True)
+    overflow = failure("ARITHMETIC_OVERFLOW", BIGINT)
+    least_over = f"{b.sql} = -1 AND {a.sql} = {least(BIGINT)}"
+    value = f"CASE WHEN {least_over} THEN {overflow} ELSE ({a.sql} // {b.sql}) END"
+    return Formula(BIGINT, _guarded(a, b, BIGINT, value, "DIVIDE_BY_ZERO"), fails=True)
 
 
 def negative(operands: Sequence[Term]) -> Formula | None:
@@ -101,25 +103,31 @@ def negative(operands: Sequence[Term]) -> Formula | None:
         return Formula(kind, _unless_least(a, f"{zero} - {a.sql}"), fails=True)
     if kind := _same(operands, FLOATS):
         return Formula(kind, f"(- {a.sql})")
-    return Formula(a.type, f"CAST(- {a.sql} AS {a.type.duck})") if a.type.is_decimal else None
+    return Formula(a.type, f"CAST(- {a.sql} AS {a.type.duck})") if _signed(a.type) else None
 
 
 def absolute(operands: Sequence[Term]) -> Formula | None:
     (a,) = operands
     if kind := _same(operands, INTEGERS):
         return Formula(kind, _unless_least(a, f"abs({a.sql})"), fails=True)
-    if a.type.is_decimal:
+    if _signed(a.type):
         return Formula(a.type, f"CAST(abs({a.sql}) AS {a.type.duck})")
     return Formula(a.type, f"abs({a.sql})") if a.type in FLOATS else None
 
 
+def _signed(kind: Type) -> bool:
+    """Spark rounds a decimal to 34 digits when it changes its sign."""
+    return kind.is_decimal and kind.precision <= 34
+
+
 def _unless_least(a: Term, value: str) -> str:
     """Integers have no positive value that is the negative of the least one."""
-    return f"CASE WHEN {a.sql} = {least(a.type)} THEN {failure('ARITHMETIC_OVERFLOW')} ELSE {value} END"
+    overflow = failure("ARITHMETIC_OVERFLOW", a.type)
+    return f"CASE WHEN {a.sql} = {least(a.type)} THEN {overflow} ELSE {value} END"
 
 
 def _bits(formula: str) -> Entry:
-    return Entry(formula, lambda operands: _of_bits(formula, operands))
+    return Entry(formula, (1,) if formula == "~" else (2,), lambda operands: _of_bits(formula, operands))
 
 
 def _of_bits(operator: str, operands: Sequence[Term]) -> Formula | None:
@@ -132,13 +140,13 @@ def _of_bits(operator: str, operands: Sequence[Term]) -> Formula | None:
 
 
 ENTRIES = (
-    Entry("+", plus),
-    Entry("-", minus),
-    Entry("*", times),
-    Entry("/", divided),
-    Entry("%", modulo),
-    Entry("DIV", whole_quotient),
-    Entry("negative", negative),
-    Entry("abs", absolute),
+    Entry("+", (2,), plus),
+    Entry("-", (2,), minus),
+    Entry("*", (2,), times),
+    Entry("/", (2,), divided),
+    Entry("%", (2,), modulo),
+    Entry("DIV", (2,), whole_quotient),
+    Entry("negative", (1,), negative),
+    Entry("abs", (1,), absolute),
     *map(_bits, ("&", "|", "^", "~")),
 )

@@ -37,6 +37,8 @@ from rollview.engine.expressions.zone import Zone
 
 #: A double up to here is not infinite as a float.
 _MOST_FLOAT = "3.4028235677973366e38"
+#: A decimal of more digits becomes a double before Spark casts it to a type narrower than BIGINT.
+_COMPACT = 18
 #: A decimal of up to as many digits is an integer and a power of ten that a double holds exactly.
 _EXACT_DIGITS = 15
 
@@ -79,7 +81,8 @@ def _plain(x: str, kind: Type) -> Formula:
 
 def _checked(x: str, kind: Type, test: str, condition: str, value: str = "") -> Formula:
     """A cast of the values that pass a test; for others, NULL aside, an error."""
-    sql = f"CASE WHEN {x} IS NULL OR ({test}) THEN {value or f'CAST({x} AS {kind.duck})'} ELSE {failure(condition)} END"
+    taken = value or f"CAST({x} AS {kind.duck})"
+    sql = f"CASE WHEN {x} IS NULL OR ({test}) THEN {taken} ELSE {failure(condition, kind)} END"
     return Formula(kind, sql, fails=True)
 
 
@@ -125,6 +128,10 @@ def _from_float(term: Term, kind: Type) -> Formula | None:
 def _from_decimal(term: Term, kind: Type) -> Formula | None:
     given, x = term.type, term.sql
     if kind in INTEGERS:
+        if kind != BIGINT and given.precision > _COMPACT:
+            return None
+        if given.precision == given.scale:
+            return Formula(kind, f"CASE WHEN {x} IS NOT NULL THEN CAST(0 AS {kind.duck}) END")
         whole = f"CAST(trunc({x}) AS HUGEINT)"
         test = f"{whole} BETWEEN {least(kind)} AND {greatest(kind)}"
         return _checked(x, kind, test, "CAST_OVERFLOW", f"CAST({whole} AS {kind.duck})")
@@ -135,8 +142,8 @@ def _from_decimal(term: Term, kind: Type) -> Formula | None:
             return _plain(x, kind)
         function = Function(f"rv_double_{given.precision}_{given.scale}", _double, (given,), DOUBLE)
         return Formula(kind, f"{function.name}({x})", functions=(function,))
-    if kind == STRING:
-        return _plain(x, kind)
+    if kind == STRING:  # without digits in front of the point, DuckDB writes no 0 there
+        return _plain(x, kind) if given.precision > given.scale else None
     return _decimal_to_decimal(x, given, kind) if kind.is_decimal else None
 
 

@@ -24,6 +24,7 @@ from rollview.engine.expressions.types import (
 
 Cast = Callable[[Term, Type], Term]
 
+#: A TIMESTAMP and a TIMESTAMP_NTZ are not compared: in a gap of the zone, Spark's answer depends on its optimizer.
 _MOMENTS = (DATE, NTZ, TIMESTAMP)
 
 
@@ -46,8 +47,8 @@ def wider(a: Type, b: Type) -> Type | None:
         return b
     if a.is_numeric and b.is_numeric:
         return _number(a, b)
-    if a in _MOMENTS and b in _MOMENTS:
-        return max(a, b, key=_MOMENTS.index)
+    if DATE in (a, b) and a in _MOMENTS and b in _MOMENTS:
+        return a if b == DATE else b
     return None
 
 

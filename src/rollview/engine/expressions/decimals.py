@@ -19,6 +19,9 @@ from rollview.engine.expressions.types import Type
 
 OVERFLOW = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
 
+#: DuckDB gives the product of decimals of up to so many digits no more than these, too.
+_SHORT = 18
+
 #: Holds every sum and product of two decimals of 38 digits.
 _EXACT = python.Context(prec=100, rounding=ROUND_HALF_UP)
 #: As Spark divides: one digit more than a decimal can have, the rest dropped.
@@ -36,7 +39,7 @@ _OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
 def rounded(value: Decimal, kind: Type) -> Decimal:
     """A value as a decimal of a type. Raises EvaluationFailed if it does not fit."""
     found = value.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)
-    if abs(found) >= Decimal(10) ** (kind.precision - kind.scale):
+    if found.adjusted() >= kind.precision - kind.scale and found:
         raise EvaluationFailed(OVERFLOW)
     return found
 
@@ -58,7 +61,10 @@ def wide(operator: str, operands: Sequence[Term], kind: Type, *, exact: bool) ->
     """A sum, difference or product; ``exact`` if the type holds all digits of all results."""
     a, b = operands
     if exact and operator == "*":
-        return Formula(kind, f"CAST({a.sql} * {b.sql} AS {kind.duck})")
+        left = a.sql
+        if max(a.type.precision, b.type.precision) <= _SHORT:
+            left = f"CAST({a.sql} AS DECIMAL({_SHORT + 1}, {a.type.scale}))"
+        return Formula(kind, f"CAST({left} * {b.sql} AS {kind.duck})")
     if exact:
         x, y = (f"CAST({each.sql} AS {kind.duck})" for each in (a, b))
         return Formula(kind, f"CAST({x} {operator} {y} AS {kind.duck})")
@@ -78,5 +84,5 @@ def _divided(operator: str, operands: Sequence[Term], kind: Type, condition: str
     a, b = operands
     function = _function(operator, operands, kind)
     zero = f"{b.sql} = 0 AND {a.sql} IS NOT NULL"
-    sql = f"CASE WHEN {zero} THEN {failure(condition)} ELSE {function.name}({a.sql}, {b.sql}) END"
+    sql = f"CASE WHEN {zero} THEN {failure(condition, kind)} ELSE {function.name}({a.sql}, {b.sql}) END"
     return Formula(kind, sql, True, (function,))

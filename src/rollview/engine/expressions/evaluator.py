@@ -59,33 +59,43 @@ class Evaluator:
         if self._only_columns:
             found = [given.column(term.column) for term in self.terms.values()]
             return pa.table(found, schema=self.schema)
-        return self._computed(given, table.num_rows)
+        listed = ", ".join(f'{item} AS "r{i}"' for i, item in enumerate(self._items))
+        found = self._run(f"SELECT {listed} FROM given", given, table.num_rows)
+        return found.rename_columns(self.schema.names).cast(self.schema)
 
     def mask(self, table: pa.Table | pa.RecordBatch) -> pa.BooleanArray:
         """Of one condition: whether it is true, for each row."""
         (column,) = self(table).columns
         return pc.fill_null(column, False).combine_chunks()
 
+    def attempt(self, table: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The values, NULL where computing one raises an error; and whether it does, for each row and expression."""
+        items = [f"TRY(struct_pack(v := {item}))" for item in self._items]
+        listed = ", ".join(f'{item}.v AS "v{i}", {item} IS NULL AS "f{i}"' for i, item in enumerate(items))
+        given = table.select(self._given.names).cast(self._given)
+        found = self._run(f"SELECT {listed} FROM given", given, table.num_rows)
+        names = self.schema.names
+        values = found.select(range(0, 2 * len(names), 2)).rename_columns(names).cast(self.schema)
+        return values, found.select(range(1, 2 * len(names), 2)).rename_columns(names)
+
     @property
     def _only_columns(self) -> bool:
         return all(term.column is not None for term in self.terms.values())
 
-    def _computed(self, given: pa.Table, rows: int) -> pa.Table:
+    def _run(self, query: str, given: pa.Table, rows: int) -> pa.Table:
+        named = given.rename_columns(self._places)
         if not self._places:  # literals: DuckDB needs a column to count the rows by
-            given = pa.table({"rows": pa.nulls(rows, pa.int8())})
-        else:
-            given = given.rename_columns(self._places)
+            named = pa.table({"rows": pa.nulls(rows, pa.int8())})
         try:
-            with DUCK.over(given, self._functions) as connection:
-                found: pa.Table = connection.sql(self._query).to_arrow_table()
+            with DUCK.over(named, self._functions) as connection:
+                found: pa.Table = connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
             raise failed(error) from error
-        return found.rename_columns(self.schema.names).cast(self.schema)
+        return found
 
     @cached_property
-    def _query(self) -> str:
-        items = (f'CAST({term.sql} AS {term.type.duck}) AS "r{i}"' for i, term in enumerate(self.terms.values()))
-        return f"SELECT {', '.join(items)} FROM given"
+    def _items(self) -> list[str]:
+        return [f"CAST({term.sql} AS {term.type.duck})" for term in self.terms.values()]
 
     @cached_property
     def _functions(self) -> frozenset[Function]:

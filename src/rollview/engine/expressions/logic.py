@@ -35,7 +35,7 @@ def _comparison(name: str) -> Entry:
         a, b = operands
         return Formula(BOOLEAN, f"({a.sql} {_COMPARISONS[name]} {b.sql})") if one_type(operands) else None
 
-    return Entry(name, formula)
+    return Entry(name, (2,), formula)
 
 
 def both(operands: Sequence[Term]) -> Formula | None:
@@ -71,7 +71,7 @@ def _is(value: str) -> Entry:
         known = f"({operands[0].sql} IS NOT DISTINCT FROM {value})"
         return Formula(BOOLEAN, known) if _conditions(operands) else None
 
-    return Entry(f"IS {value.upper()}", formula)
+    return Entry(f"IS {value.upper()}", (1,), formula)
 
 
 def case(operands: Sequence[Term]) -> Formula | None:
@@ -113,20 +113,20 @@ def _extreme(name: str, better: str) -> Entry:
             first = f"CASE WHEN {other} IS NOT NULL AND ({taken}) THEN {other} ELSE {first} END"
         return Formula(kind, first)
 
-    return Entry(name, formula)
+    return Entry(name, (), formula)
 
 
 ENTRIES = (
     *map(_comparison, _COMPARISONS),
-    Entry("AND", both),
-    Entry("OR", either),
-    Entry("NOT", negation),
-    Entry("IS NULL", is_null),
+    Entry("AND", (2,), both),
+    Entry("OR", (2,), either),
+    Entry("NOT", (1,), negation),
+    Entry("IS NULL", (1,), is_null),
     _is("true"),
     _is("false"),
-    Entry("CASE", case),
-    Entry("coalesce", coalesce),
-    Entry("IN", listed),
+    Entry("CASE", (), case),
+    Entry("coalesce", (), coalesce),
+    Entry("IN", (), listed),
     _extreme("greatest", ">"),
     _extreme("least", "<"),
 )

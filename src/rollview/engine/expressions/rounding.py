@@ -74,7 +74,7 @@ def _toward(name: str) -> Entry:
         kind = a.type if a.type.scale == 0 else decimal(a.type.precision - a.type.scale + 1, 0)
         return Formula(kind, f"CAST({name}({a.sql}) AS {kind.duck})")
 
-    return Entry(name, formula)
+    return Entry(name, (1,), formula)
 
 
 def square_root(operands: Sequence[Term]) -> Formula | None:
@@ -97,10 +97,10 @@ def unless_nan(operands: Sequence[Term]) -> Formula | None:
 
 
 ENTRIES = (
-    Entry("round", rounded, "doubles: Java prints the shortest decimal, as Java 19 and newer always do"),
+    Entry("round", (2,), rounded, "doubles: Java prints the shortest decimal, as Java 19 and newer always do"),
     _toward("floor"),
     _toward("ceil"),
-    Entry("sqrt", square_root),
-    Entry("isnan", is_nan),
-    Entry("nanvl", unless_nan),
+    Entry("sqrt", (1,), square_root),
+    Entry("isnan", (1,), is_nan),
+    Entry("nanvl", (2,), unless_nan),
 )

@@ -25,11 +25,11 @@ def _of_strings(name: str, sql: str, count: int, kind: str = "string") -> Entry:
     given = {"string": STRING, "int": INT, "boolean": BOOLEAN}[kind]
 
     def formula(operands: Sequence[Term]) -> Formula | None:
-        if len(operands) != count or not _strings(operands):
+        if not _strings(operands):
             return None
         return Formula(given, sql.format(*(each.sql for each in operands)))
 
-    return Entry(name, formula)
+    return Entry(name, (count,), formula)
 
 
 def length(operands: Sequence[Term]) -> Formula | None:
@@ -96,7 +96,7 @@ def _trimmed(name: str) -> Entry:
         characters = operands[1].sql if len(operands) == 2 else "' '"
         return Formula(STRING, f"{name}({operands[0].sql}, {characters})")
 
-    return Entry(name, formula)
+    return Entry(name, (1, 2), formula)
 
 
 def like(operands: Sequence[Term]) -> Formula | None:
@@ -122,7 +122,7 @@ def _check_pattern(pattern: str, sign: str) -> None:
 
 def position(operands: Sequence[Term]) -> Formula | None:
     """The text comes first, then what is looked for."""
-    if len(operands) != 2 or not _strings(operands):
+    if not _strings(operands):
         return None
     return Formula(INT, f"CAST(strpos({operands[0].sql}, {operands[1].sql}) AS INTEGER)")
 
@@ -138,23 +138,23 @@ def _cased(name: str, function: Function) -> Entry:
         sql = f"CASE WHEN {plain} THEN {name}({a.sql}) ELSE {function.name}({a.sql}) END"
         return Formula(STRING, sql, functions=(function,))
 
-    return Entry(name, formula, "spark.sql.icu.caseMappings.enabled is true")
+    return Entry(name, (1,), formula, "spark.sql.icu.caseMappings.enabled is true")
 
 
 ENTRIES = (
-    Entry("length", length),
-    Entry("octet_length", octets),
-    Entry("substring", substring),
-    Entry("left", left),
-    Entry("right", right),
-    Entry("concat", joined),
-    Entry("LIKE", like),
-    Entry("position", position),
+    Entry("length", (1,), length),
+    Entry("octet_length", (1,), octets),
+    Entry("substring", (2, 3), substring),
+    Entry("left", (2,), left),
+    Entry("right", (2,), right),
+    Entry("concat", (), joined),
+    Entry("LIKE", (2, 3), like),
+    Entry("position", (2,), position),
     _cased("upper", UPPER),
     _cased("lower", LOWER),
     *map(_trimmed, ("trim", "ltrim", "rtrim")),
     _of_strings("startswith", "starts_with({0}, {1})", 2, "boolean"),
     _of_strings("endswith", "suffix({0}, {1})", 2, "boolean"),
     _of_strings("contains", "contains({0}, {1})", 2, "boolean"),
-    _of_strings("replace", "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END", 3),
+    _of_strings("replace", "CASE WHEN {1} = '' AND {2} IS NOT NULL THEN {0} ELSE replace({0}, {1}, {2}) END", 3),
 )

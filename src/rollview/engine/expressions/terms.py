@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from rollview.engine.expressions.types import VOID, Type
@@ -57,20 +57,28 @@ class Formula:
 
 @dataclass(frozen=True)
 class Entry:
-    """An operation of the list. ``formula`` returns None for operands of other types. ``note`` says on what condition
-    the values are Spark's, if there is one."""
+    """An operation of the list. ``formula`` returns None for operands of other types. ``counts`` are the numbers of
+    operands that it takes; any number, if there are none. ``note`` says on what condition the values are Spark's, if
+    there is one."""
 
     name: str
+    counts: tuple[int, ...]
     formula: Callable[[Sequence[Term]], Formula | None]
     note: str = ""
-    literals: tuple[str, ...] = field(default=())
 
 
 def apply(entry: Entry, operands: Sequence[Term]) -> Term | None:
     """The entry over these operands; None if it is not defined for them."""
-    if (found := entry.formula(operands)) is None:
+    if (entry.counts and len(operands) not in entry.counts) or (found := entry.formula(operands)) is None:
         return None
-    return made(found, operands, entry.name)
+    return made(found, operands, proof_of(entry, operands))
+
+
+def proof_of(entry: Entry, operands: Sequence[Term]) -> str:
+    """The name under which an entry is proven for these types: ``%(int, int)``. Of any number of operands, the type of
+    the last one: ``coalesce(int)``."""
+    operands = operands if entry.counts else operands[-1:]
+    return f"{entry.name}({', '.join(each.type.name for each in operands)})"
 
 
 def made(formula: Formula, operands: Sequence[Term], *entries: str) -> Term:
@@ -89,9 +97,10 @@ def null(kind: Type = VOID) -> Term:
     return Term(kind, f"CAST(NULL AS {kind.duck})" if kind != VOID else "NULL")
 
 
-def failure(condition: str) -> str:
-    """SQL that raises an error condition of Spark."""
-    return f"error('[{condition}]')"
+def failure(condition: str, kind: Type) -> str:
+    """SQL of a numeric type that raises an error condition of Spark: a cast that fails, because a call of ``error``
+    counts as volatile, and is not allowed inside TRY."""
+    return f"CAST('[{condition}]' AS {kind.duck})"
 
 
 def quoted(name: str) -> str:

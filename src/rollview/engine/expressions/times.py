@@ -34,7 +34,7 @@ def date_field(name: str) -> Entry:
         (a,) = operands
         return Formula(INT, f"CAST({_OF_DATE[name].format(a.sql)} AS INTEGER)") if a.type == DATE else None
 
-    return Entry(name, formula)
+    return Entry(name, (1,), formula)
 
 
 def _time_field(name: str, zone: Zone) -> Entry:
@@ -42,7 +42,7 @@ def _time_field(name: str, zone: Zone) -> Entry:
         local = _local(operands[0], zone)
         return Formula(INT, f"CAST({name}({local}) AS INTEGER)") if local is not None else None
 
-    return Entry(name, formula)
+    return Entry(name, (1,), formula)
 
 
 def _local(a: Term, zone: Zone) -> str | None:
@@ -60,13 +60,13 @@ def _exact_second(zone: Zone) -> Entry:
         micros = f"CAST(microsecond({local}) AS DECIMAL(9, 0))"
         return Formula(kind, f"CAST({micros} * CAST('0.000001' AS DECIMAL(7, 6)) AS {kind.duck})")
 
-    return Entry("EXTRACT SECOND", formula)
+    return Entry("EXTRACT SECOND", (1,), formula)
 
 
 _DATE_UNITS = {"year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month"}
 _DATE_UNITS |= {"mm": "month", "week": "week"}
-_TIME_UNITS = _DATE_UNITS | {"day": "day", "dd": "day", "hour": "hour"}
-_FIXED_UNITS = {"minute": 60_000_000, "second": 1_000_000, "millisecond": 1000, "microsecond": 1}
+_TIME_UNITS = _DATE_UNITS | {"day": "day", "dd": "day", "hour": "hour", "minute": "minute"}
+_FIXED_UNITS = {"second": 1_000_000, "millisecond": 1000, "microsecond": 1}
 
 
 def first_day(operands: Sequence[Term]) -> Formula | None:
@@ -79,7 +79,7 @@ def first_day(operands: Sequence[Term]) -> Formula | None:
 
 
 def _truncated(zone: Zone) -> Entry:
-    """DATE_TRUNC. Minutes and less are those of the world's time, hours and more those of the local time."""
+    """DATE_TRUNC. Seconds and less are the same in all zones; the rest are those of the local time."""
 
     def formula(operands: Sequence[Term]) -> Formula | None:
         unit, a = operands
@@ -94,12 +94,12 @@ def _truncated(zone: Zone) -> Entry:
         local = zone.local(a.sql)
         start = f"date_trunc('{_TIME_UNITS[name]}', {local})"
         moment = zone.moment(f"CAST({start} AS TIMESTAMP)")
-        if _TIME_UNITS[name] != "hour":
+        if _TIME_UNITS[name] not in ("hour", "minute"):
             return Formula(TIMESTAMP, moment)
         back = f"({a.sql} - ({local} - {start}))"  # of an hour that occurs twice, the same one
         return Formula(TIMESTAMP, f"CASE WHEN {zone.local(back)} = {start} THEN {back} ELSE {moment} END")
 
-    return Entry("date_trunc", formula)
+    return Entry("date_trunc", (2,), formula)
 
 
 def _count(term: Term, most: int) -> int | None:
@@ -160,14 +160,14 @@ def entries(zone: Zone) -> tuple[Entry, ...]:
         *map(date_field, _OF_DATE),
         *(_time_field(name, zone) for name in _OF_TIME),
         _exact_second(zone),
-        Entry("trunc", first_day),
+        Entry("trunc", (2,), first_day),
         _truncated(zone),
-        Entry("date_add", days_added),
-        Entry("add_months", months_added),
-        Entry("+ INTERVAL", time_added),
-        Entry("datediff", days_between),
-        Entry("last_day", last_day),
-        Entry("unix_date", unix_date),
-        Entry("unix_seconds", unix_seconds),
-        Entry("unix_micros", unix_micros),
+        Entry("date_add", (2,), days_added),
+        Entry("add_months", (2,), months_added),
+        Entry("+ INTERVAL", (2,), time_added),
+        Entry("datediff", (2,), days_between),
+        Entry("last_day", (1,), last_day),
+        Entry("unix_date", (1,), unix_date),
+        Entry("unix_seconds", (1,), unix_seconds),
+        Entry("unix_micros", (1,), unix_micros),
     )
