@@ -175,8 +175,9 @@ def test_only_settings_that_the_list_is_proven_for_are_taken(spark: SparkSession
 
 
 def test_letters_of_all_of_unicode(spark: SparkSession) -> None:
-    """Each character alone, and behind and in front of a letter: a final sigma depends on what stands around it."""
-    points = [*range(0xD800), *range(0xE000, 0x110000)]
+    """Each character alone, and behind and in front of a letter: a final sigma depends on what stands around it. Only
+    a sample of the planes that have ideographs and private characters."""
+    points = [*range(0xD800), *range(0xE000, 0x20000), *range(0x20000, 0xE0000, 61), *range(0xE0000, 0x110000, 7)]
     characters = pa.table({"c": pa.array(map(chr, points))})
     spark.createDataFrame(characters).createOrReplaceTempView("characters")
     around = spark.sql("SELECT upper(c) u, lower(c) l, lower('AΣ' || c || 'Σ') s FROM characters").toArrow()

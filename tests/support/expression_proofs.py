@@ -197,8 +197,8 @@ def times() -> Iterator[Proof]:
     fields = "year quarter month day dayofmonth dayofweek weekday dayofyear weekofyear last_day to_date"
     yield from over("; ".join(f"{name}($1)" for name in fields.split()), TIMES)
     yield from over("hour($1); minute($1); second($1)", TIMES)
-    units = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND")
-    yield from over("; ".join(f"EXTRACT({unit} FROM $1)" for unit in units), TIMES)
+    parts = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND")
+    yield from over("; ".join(f"EXTRACT({part} FROM $1)" for part in parts), TIMES)
     yield from over("date_part('MONTH', $1); date_part('second', $1)", TIMES)
     units = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "mm")
     yield from over("; ".join(f"date_trunc('{unit}', $1)" for unit in units), TIMES)

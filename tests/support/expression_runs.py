@@ -72,8 +72,8 @@ def computed(some: Sequence[Proof], table: pa.Table, zone: str) -> list[Computed
         together = _evaluator(part, zone)
         values, fails = together.attempt(table)
         for i, (proof, term) in enumerate(zip(part, together.terms.values(), strict=True)):
-            arrays = (each.column(i).combine_chunks() for each in (values, fails))
-            found.append(Computed(proof, *arrays, str(term.type), term.entries))
+            both = [each.column(i).combine_chunks() for each in (values, fails)]
+            found.append(Computed(proof, both[0], both[1], str(term.type), term.entries))
     return found
 
 
@@ -124,8 +124,9 @@ def plain(values: pa.Array) -> list[Any]:
     if pa.types.is_floating(values.type):
         return [repr(value) for value in values.to_pylist()]
     if pa.types.is_temporal(values.type):
-        return values.cast(pa.int32() if pa.types.is_date(values.type) else pa.int64()).to_pylist()
-    return values.to_pylist()
+        values = values.cast(pa.int32() if pa.types.is_date(values.type) else pa.int64())
+    found: list[Any] = values.to_pylist()
+    return found
 
 
 def errors(here: Sequence[Computed], table: pa.Table, zone: str) -> Iterator[tuple[str, int, str]]:
