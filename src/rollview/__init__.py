@@ -19,6 +19,7 @@ store      tables with versions, snapshots, changes and atomic commits: embedded
 clock      one order of the commits of all tables: position, time and vector, converted into each other
 views      the definition, state and vector of a view; creating and verifying it
 refresh    brings views to the newest versions of their base tables
+roll       rolling propagation: timed view deltas, computed in small steps while the tables go on changing
 session    ``connect`` and ``Rollview``: what a user calls
 bench      measurements, always as ratios within one run
 cli        the command ``rollview``

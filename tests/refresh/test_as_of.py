@@ -104,6 +104,10 @@ def test_statements_go_to_a_moment() -> None:
     assert bag(rv.table("cities")) == Counter([("Ulm", 30), ("Bonn", 57)])
     rv.sql(f"REFRESH MATERIALIZED VIEW cities AS OF POSITION {last - 2} FULL")
     assert rv.catalog.reflected(rv.catalog.get("cities")).strategy == "full"
+    rv.sql("REFRESH MATERIALIZED VIEW cities AS OF TIMESTAMP :time", {"time": time})
+    assert bag(rv.table("cities")) == Counter([("Ulm", 30), ("Bonn", 57)])
+    rv.sql("REFRESH MATERIALIZED VIEW cities AS OF POSITION ?", [last - 2])
+    assert bag(rv.table("cities")) == Counter([("Ulm", 30), ("Bonn", 7)])
     for wrong in (
         "AS OF",
         "AS OF POSITION",

@@ -4,6 +4,7 @@
 |---|---|
 | ``turns.py`` | the measuring loop: changes in turns, refresh against recomputation |
 | ``report.py`` | what a measurement returns |
+| ``drawing.py`` | its charts |
 | ``tpch.py`` | TPC-H's tables and queries |
 | ``tpch_refresh.py`` | TPC-H as views |
 | ``growth.py`` | a refresh at scale 1 and 4 |
@@ -12,15 +13,16 @@
 | ``share.py`` | how much may change before recomputing wins |
 | ``no_op.py`` | a refresh with nothing to do |
 | ``compile.py`` | compile times |
+| ``rolling/`` | the commit clock, views at any position, rolling propagation |
 """
 
 from collections.abc import Callable
 
-from rollview.bench import append, growth, no_op, openivm, share, tpch_refresh
+from rollview.bench import append, growth, no_op, openivm, rolling, share, tpch_refresh
 from rollview.bench import compile as compiling
 from rollview.bench.report import Report
 
-#: The suites by name. Those in SCALED take the scale of their data.
+#: The suites by name. Those in SCALED take the scale of their data, those in PARTED the name of one of their parts.
 SUITES: dict[str, Callable[..., Report]] = {
     "no-op": no_op.run,
     "compile": compiling.run,
@@ -29,7 +31,9 @@ SUITES: dict[str, Callable[..., Report]] = {
     "openivm": openivm.run,
     "tpch": tpch_refresh.run,
     "growth": growth.run,
+    "rolling": rolling.run,
 }
-SCALED = {"append", "growth", "openivm", "share", "tpch"}
+SCALED = {"append", "growth", "openivm", "rolling", "share", "tpch"}
+PARTED = {"rolling": tuple(rolling.PARTS)}
 
-__all__ = ["SCALED", "SUITES", "Report"]
+__all__ = ["PARTED", "SCALED", "SUITES", "Report"]

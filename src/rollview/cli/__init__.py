@@ -10,5 +10,6 @@
 | ``verification.py`` | what ``verify`` prints |
 | ``clock.py`` | what ``commits`` and ``position`` print |
 | ``watch.py`` | ``rollview watch`` |
+| ``bench.py`` | ``rollview bench`` |
 | ``demo.py`` | ``rollview demo`` |
 """

@@ -317,24 +317,16 @@ def bench(
     suite: Annotated[str, typer.Argument(help="The measurement; docs/benchmarks.md lists them.")] = "no-op",
     scale: Annotated[float, typer.Option(help="The scale of the data, for measurements that have one.")] = 1.0,
     spread: Annotated[bool, typer.Option(help="tpch: change orders across the whole table, not in a range.")] = False,
+    part: Annotated[str | None, typer.Option(help="rolling: only this part of it.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the charts into this file: svg, png or pdf.")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure rollview; docs/benchmarks.md describes the measurements and their results."""
-    from rollview.bench import SCALED, SUITES
+    from rollview.cli.bench import run_bench
 
     screen = Screen(as_json=as_json)
     with _reporting(screen):
-        if suite not in SUITES:
-            raise UserError(f"There is no measurement named {suite}", todo=f"there are {', '.join(SUITES)}")
-        with screen.busy(f"measuring {suite}"):
-            if suite == "tpch":
-                report = SUITES[suite](scale, spread)
-            else:
-                report = SUITES[suite](scale) if suite in SCALED else SUITES[suite]()
-        if as_json:
-            screen.emit(report.to_dict())
-        else:
-            screen.table(report.columns, report.rows, report.title)
+        run_bench(screen, suite, scale, spread, part, plot)
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -10,6 +10,7 @@
 | ``event_log.py`` | the metrics of Spark's tasks, from its event log |
 | ``rest_api.py`` | the same, from Spark's web interface |
 | ``duck.py`` | DuckDB, the second dialect |
+| ``expressions/`` | expressions that are evaluated in this process, with Spark's values |
 | ``session.py`` | local Spark sessions that rollview starts |
 | ``zones.py`` | time zones by their names |
 | ``sources.py`` | where an engine's Spark session comes from |

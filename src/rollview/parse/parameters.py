@@ -31,6 +31,7 @@ _BEFORE_EXPRESSIONS = {
     "ILIKE", "IN", "INTERVAL", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "QUALIFY", "RANGE", "REGEXP",
     "RETURN", "RLIKE", "ROWS", "SELECT", "SET", "THEN", "VALUES", "WHEN", "WHERE",
 }  # fmt: skip
+_MOMENTS = (("OF", "TIMESTAMP"), ("OF", "POSITION"))  # REFRESH MATERIALIZED VIEW v AS OF TIMESTAMP :time
 _CLOSING = (")", "]", "}")
 
 _MOST_DIGITS = 38
@@ -60,13 +61,16 @@ def markers(sql: str) -> list[Marker]:
             found.append(Marker(None, token.start, token.stop))
         elif token.kind is TokenType.COLON and i + 1 < len(tokens):
             named = tokens[i + 1]
-            if named.nameable and named.start == token.stop and not (i and _ends_value(tokens[i - 1])):
+            if named.nameable and named.start == token.stop and not _ends_value(tokens[:i][-2:]):
                 found.append(Marker(named.text.replace("``", "`"), token.start, named.stop))
     return found
 
 
-def _ends_value(token: Word) -> bool:
-    """Whether a value or a name ends with this token, so that a colon after it is a path or a type."""
+def _ends_value(before: Sequence[Word]) -> bool:
+    """Whether a value or a name ends with these tokens, so that a colon after them is a path or a type."""
+    if not before or tuple(word.text.upper() for word in before) in _MOMENTS:
+        return False
+    token = before[-1]
     if not token.plain or token.kind is TokenType.NUMBER or token.text in _CLOSING:
         return True
     return token.text.isidentifier() and token.text.upper() not in _BEFORE_EXPRESSIONS

@@ -101,6 +101,7 @@ def _refresh(cursor: Cursor) -> RefreshView:
     as_of: str | int | None = None
     if cursor.take("AS", "OF"):
         if cursor.take("TIMESTAMP"):
+            cursor.take("TIMESTAMP")  # a parameter that is a datetime becomes TIMESTAMP '…'
             as_of = cursor.string("the time")
         elif cursor.take("POSITION"):
             as_of = cursor.integer("the position")

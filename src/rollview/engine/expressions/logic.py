@@ -1,0 +1,132 @@
+"""Comparisons, NULLs and conditions. Strings and binaries are compared byte by byte, NaN equals NaN and is the greatest
+number, and -0.0 equals 0.0: the same in DuckDB as in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rollview.engine.expressions.terms import Entry, Formula, Term
+from rollview.engine.expressions.types import BOOLEAN, FLOATS, VOID, Type
+
+_COMPARISONS = {
+    "=": "=",
+    "<>": "<>",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+    "<=>": "IS NOT DISTINCT FROM",
+    "IS DISTINCT FROM": "IS DISTINCT FROM",
+}
+
+
+def one_type(operands: Sequence[Term]) -> Type | None:
+    """The type of all operands; None if they have several, or are all NULL."""
+    kinds = {each.type for each in operands}
+    return kinds.pop() if len(kinds) == 1 and VOID not in kinds else None
+
+
+def _conditions(operands: Sequence[Term]) -> bool:
+    return all(each.type == BOOLEAN for each in operands)
+
+
+def _comparison(name: str) -> Entry:
+    def formula(operands: Sequence[Term]) -> Formula | None:
+        a, b = operands
+        return Formula(BOOLEAN, f"({a.sql} {_COMPARISONS[name]} {b.sql})") if one_type(operands) else None
+
+    return Entry(name, (2,), formula)
+
+
+def both(operands: Sequence[Term]) -> Formula | None:
+    """The right side is not computed where the left one is false: only there could it be an error that Spark does not
+    raise."""
+    a, b = operands
+    if not _conditions(operands):
+        return None
+    if not b.fails:
+        return Formula(BOOLEAN, f"({a.sql} AND {b.sql})")
+    return Formula(BOOLEAN, f"CASE WHEN {a.sql} = false THEN false ELSE (({b.sql}) AND ({a.sql})) END")
+
+
+def either(operands: Sequence[Term]) -> Formula | None:
+    a, b = operands
+    if not _conditions(operands):
+        return None
+    if not b.fails:
+        return Formula(BOOLEAN, f"({a.sql} OR {b.sql})")
+    return Formula(BOOLEAN, f"CASE WHEN {a.sql} THEN true ELSE (({b.sql}) OR ({a.sql})) END")
+
+
+def negation(operands: Sequence[Term]) -> Formula | None:
+    return Formula(BOOLEAN, f"(NOT {operands[0].sql})") if _conditions(operands) else None
+
+
+def is_null(operands: Sequence[Term]) -> Formula | None:
+    return Formula(BOOLEAN, f"({operands[0].sql} IS NULL)")
+
+
+def _is(value: str) -> Entry:
+    def formula(operands: Sequence[Term]) -> Formula | None:
+        known = f"({operands[0].sql} IS NOT DISTINCT FROM {value})"
+        return Formula(BOOLEAN, known) if _conditions(operands) else None
+
+    return Entry(f"IS {value.upper()}", (1,), formula)
+
+
+def case(operands: Sequence[Term]) -> Formula | None:
+    """Conditions and values in turn, then the default. A branch is computed for the rows that take it."""
+    *pairs, default = operands
+    conditions, values = pairs[::2], pairs[1::2]
+    kind = one_type([*values, default])
+    if not _conditions(conditions) or kind is None:
+        return None
+    whens = " ".join(f"WHEN {a.sql} THEN {b.sql}" for a, b in zip(conditions, values, strict=True))
+    return Formula(kind, f"CASE {whens} ELSE {default.sql} END")
+
+
+def coalesce(operands: Sequence[Term]) -> Formula | None:
+    if (kind := one_type(operands)) is None:
+        return None
+    return Formula(kind, f"coalesce({', '.join(each.sql for each in operands)})")
+
+
+def listed(operands: Sequence[Term]) -> Formula | None:
+    """IN. Its list is computed whole, while Spark stops at the first equal value."""
+    value, *others = operands
+    if one_type(operands) is None or any(each.fails for each in others):
+        return None
+    return Formula(BOOLEAN, f"({value.sql} IN ({', '.join(each.sql for each in others)}))")
+
+
+def _extreme(name: str, better: str) -> Entry:
+    """NULLs are left out. Of equal values, the first one: for floats, DuckDB could take either zero."""
+
+    def formula(operands: Sequence[Term]) -> Formula | None:
+        if (kind := one_type(operands)) is None:
+            return None
+        if kind not in FLOATS:
+            return Formula(kind, f"{name}({', '.join(each.sql for each in operands)})")
+        first, *others = (each.sql for each in operands)
+        for other in others:
+            taken = f"{first} IS NULL OR {other} {better} {first}"
+            first = f"CASE WHEN {other} IS NOT NULL AND ({taken}) THEN {other} ELSE {first} END"
+        return Formula(kind, first)
+
+    return Entry(name, (), formula)
+
+
+ENTRIES = (
+    *map(_comparison, _COMPARISONS),
+    Entry("AND", (2,), both),
+    Entry("OR", (2,), either),
+    Entry("NOT", (1,), negation),
+    Entry("IS NULL", (1,), is_null),
+    _is("true"),
+    _is("false"),
+    Entry("CASE", (), case),
+    Entry("coalesce", (), coalesce),
+    Entry("IN", (), listed),
+    _extreme("greatest", ">"),
+    _extreme("least", "<"),
+)
