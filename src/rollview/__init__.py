@@ -20,6 +20,7 @@ clock      one order of the commits of all tables: position, time and vector, co
 views      the definition, state and vector of a view; creating and verifying it
 refresh    brings views to the newest versions of their base tables
 roll       rolling propagation: timed view deltas, computed in small steps while the tables go on changing
+live       live views: a join graph in memory, which turns changes of tables into changes of a view
 session    ``connect`` and ``Rollview``: what a user calls
 bench      measurements, always as ratios within one run
 cli        the command ``rollview``

@@ -60,6 +60,8 @@ def judged(mutant: Mutant) -> str:
         source = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))
         if not planted(mutant, source):
             return NOT_FOUND
+        if mutant.cases == "live":
+            return SURVIVED if passes(source, "tests/live") else KILLED
         if not passes(source, "tests/cases", "-k", f"[{mutant.cases}:"):
             return KILLED
         return SURVIVED if passes(source, "tests/delta", "tests/cases", *WITHOUT) else BROKEN

@@ -1,4 +1,4 @@
-"""One-line faults of the delta rules: each must be found by the cases or by the random views."""
+"""One-line faults of the delta rules and of the join graph: each must be found by the cases or by the random views."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` in a file of ``src/rollview`` becomes ``new``. The file's own cases are those of ``cases``."""
+    """``old`` in a file of ``src/rollview`` becomes ``new``. The file's own cases are those of ``cases``; those of the
+    join graph are ``tests/live``."""
 
     cases: str
     file: str
@@ -314,5 +315,129 @@ MUTANTS = [
             "Ordering(ref(WEIGHT.name), descending=True, nulls_first=False)",
             "Ordering(ref(WEIGHT.name), descending=False, nulls_first=False)",
         ),
+    ),
+    *_of(
+        "live",
+        "live/graph/reference.py",
+        (
+            "what goes is traversed after the graph has forgotten it",
+            """            if push:
+                yield from self._completed(item, changes, buffer)
+            self._count(item, changes)
+            if not item.projected:
+                self._forget(item, keys)
+""",
+            """            self._count(item, changes)
+            if not item.projected:
+                self._forget(item, keys)
+            if push and keys in self.tuples[part]:
+                yield from self._completed(item, changes, buffer)
+""",
+        ),
+        (
+            "the changed projected tuple counts with its count",
+            "choices = [changes if other is item else other.projected for other in path]",
+            "choices = [other.projected if other is item and item.projected else changes if other is item else "
+            "other.projected for other in path]",
+        ),
+        (
+            "all projected tuples of an updated join tuple move",
+            "            self._count(item, changes)\n",
+            "            self._count(item, changes)\n"
+            "            if any(state[0] < 0 for state in changes.values()):\n"
+            "                item.projected.clear()\n",
+        ),
+        (
+            "deleted rows carry the new values",
+            "    for tuple_, changes in list(found.items()):\n",
+            "    if len(found) == 2 and len(set(map(len, found.values()))) == 1:\n"
+            "        a, b = found\n"
+            "        found[a] = dict(zip(found[b], found[a].values()))\n"
+            "    for tuple_, changes in list(found.items()):\n",
+        ),
+        (
+            "a new join tuple has no projected tuple",
+            "            if known is None:\n                item.projected[projected] = list(change)\n",
+            "            if known is None and not item.projected and len(changes) == 1 and item.values:\n"
+            "                pass\n"
+            "            elif known is None:\n"
+            "                item.projected[projected] = list(change)\n",
+        ),
+        ("an empty join tuple stays", "            if not item.projected:\n", "            if False:\n"),
+        (
+            "only the first modification makes diffs",
+            "            if push:\n",
+            "            if push and keys == next(iter(found)):\n",
+        ),
+        (
+            "an aggregate multiplies by its own count, too",
+            "others = prod(counts[:number]) * prod(counts[number + 1 :])",
+            "others = prod(counts)",
+        ),
+        (
+            "an update of an aggregated column is no change",
+            "for projected, state in changes.items() if any(state)}",
+            "for projected, state in changes.items() if state[0]}",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/groups.py",
+        (
+            "a diff carries the value, not its change",
+            "                old += [row] if row is not None else []\n",
+            "",
+        ),
+        (
+            "groups of several join tuples are not combined",
+            "        for at, key in enumerate(map(tuple, keys.tolist())):\n",
+            "        for at, key in enumerate(map(tuple, keys.tolist())):\n"
+            "            if key in self._before and at == 0:\n"
+            "                continue\n",
+        ),
+        ("a group without rows stays", "if not group.rows and self._grouping.keys:", "if False:"),
+    ),
+    *_of(
+        "live",
+        "live/graph/look_ahead.py",
+        (
+            "flags have no direction",
+            "for other in range(len(item.values)) if other != side)",
+            "for other in range(len(item.values)))",
+        ),
+        (
+            "an insertion raises only its neighbours",
+            "waiting.append((beyond, other))",
+            "pass",
+        ),
+        (
+            "an insertion raises no flags",
+            "            if self._count(item.neighbours(side)) == 1:\n",
+            "            if False:\n",
+        ),
+        (
+            "a dead end is lowered where it is left, too",
+            "            if other != side:\n                item.neighbours(other).lower(item, other)",
+            "            if True:\n                item.neighbours(other).lower(item, other)",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/graph/traversal.py",
+        (
+            "a dead end is not lowered",
+            "                lowered = self._flags.dead_end(path[source], side)\n",
+            "                lowered = False\n",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/functions/floats.py",
+        ("NaN stays", "            nan += weight\n", "            nan = 1\n"),
+    ),
+    *_of(
+        "live",
+        "live/ingest.py",
+        ("NULL joins NULL", "if not null_safe and columns[name].null_count:", "if False:"),
     ),
 ]

@@ -1,0 +1,28 @@
+"""Weighted tuples of words → each distinct tuple once, with the sum of its weights, none of weight zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rollview.live.interning import Words
+
+
+def consolidated(tuples: Words, weights: Words, key: Sequence[int] | None = None) -> tuple[Words, Words]:
+    """The deleted rows come first; if the words of a key are named, only those of the same key: then rows of the same
+    key are side by side."""
+    if not len(weights):
+        return tuples, weights
+    if not tuples.shape[1]:
+        total = int(weights.sum())
+        return tuples[: int(total != 0)], np.array([total] if total else [], dtype=np.int64)
+    order = np.lexsort(tuples.T[::-1])
+    rows, counts = tuples[order], weights[order]
+    first = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
+    sums = np.add.reduceat(counts, np.flatnonzero(first))
+    rows, kept = rows[first], sums != 0
+    rows, sums = rows[kept], sums[kept]
+    by = [] if key is None else [rows[:, at] for at in reversed(key)]
+    signs = np.lexsort([sums > 0, *by])
+    return rows[signs], sums[signs]

@@ -1,0 +1,116 @@
+"""Weighted rows added up, in bounded memory: beyond a number of rows they are written to files, by their hash."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import IO
+
+import numpy as np
+
+from rollview.live.consolidate import consolidated
+from rollview.live.interning import Words
+
+#: Into how many files rows are spread; each is added up on its own.
+_FILES = 64
+
+#: An odd number whose multiples are spread evenly.
+_SPREAD = np.int64(-7046029254386353131)
+
+
+class Net:
+    """Rows that are added up. ``most`` is how many are kept in memory, ``key`` are the words of the rows' key."""
+
+    def __init__(self, width: int, most: int, key: Sequence[int] | None = None) -> None:
+        self._width, self._most, self._key = width, most, key
+        self._rows = [np.zeros((0, width), dtype=np.int64)]
+        self._weights = [np.zeros(0, dtype=np.int64)]
+        self._held = 0
+        self._files: list[IO[bytes]] = []
+
+    def add(self, rows: Words, weights: Words) -> None:
+        if len(weights):
+            self._rows.append(rows)
+            self._weights.append(weights)
+            self._held += len(weights)
+            if self._held > self._most:
+                self._shrink()
+
+    def _shrink(self) -> None:
+        """Adds up what is in memory; writes it to files if it still is too much."""
+        rows, weights = consolidated(np.concatenate(self._rows), np.concatenate(self._weights))
+        if len(weights) > self._most // 2 and self._width:
+            self._spill(rows, weights)
+            rows, weights = rows[:0], weights[:0]
+        self._rows, self._weights, self._held = [rows], [weights], len(weights)
+
+    def _spill(self, rows: Words, weights: Words) -> None:
+        if not self._files:
+            self._files = [tempfile.TemporaryFile() for _ in range(_FILES)]  # noqa: SIM115
+        hashes = np.zeros(len(rows), dtype=np.int64)
+        for i in range(rows.shape[1]) if self._key is None else self._key:
+            hashes = (hashes ^ rows[:, i]) * _SPREAD
+            hashes ^= hashes >> 32
+        numbers = (hashes >> 8) % _FILES
+        both = np.concatenate([rows, weights[:, None]], axis=1)
+        for number, file in enumerate(self._files):
+            file.write(np.ascontiguousarray(both[numbers == number]).tobytes())
+
+    def done(self) -> Change:
+        """What the rows amount to."""
+        if not self._files:
+            rows, weights = np.concatenate(self._rows), np.concatenate(self._weights)
+            return Change(*consolidated(rows, weights, self._key), self._key)
+        self._spill(np.concatenate(self._rows), np.concatenate(self._weights))
+        return Change(self._rows[0][:0], self._weights[0][:0], self._key, self._files)
+
+
+class Change:
+    """Consolidated weighted rows: in memory, or in files."""
+
+    def __init__(
+        self, rows: Words, weights: Words, key: Sequence[int] | None = None, files: list[IO[bytes]] | None = None
+    ) -> None:
+        self._kept, self._key, self._files = (rows, weights), key, files
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def in_memory(self) -> bool:
+        return self._files is None
+
+    @property
+    def rows(self) -> Words:
+        return self._all[0]
+
+    @property
+    def weights(self) -> Words:
+        return self._all[1]
+
+    def pieces(self, most: int) -> Iterator[tuple[Words, Words]]:
+        """The rows and their weights, up to so many at a time; and one more if it has the key of the last one."""
+        for rows, weights in self._parts():
+            start = 0
+            while start < len(weights):
+                stop = min(start + most, len(weights))
+                if self._key is not None and stop < len(weights):
+                    stop += bool((rows[stop, self._key] == rows[stop - 1, self._key]).all())
+                yield rows[start:stop], weights[start:stop]
+                start = stop
+
+    def _parts(self) -> Iterator[tuple[Words, Words]]:
+        yield self._kept
+        width = self._kept[0].shape[1]
+        for file in self._files or ():
+            file.seek(0)
+            both = np.frombuffer(file.read(), dtype=np.int64).reshape(-1, width + 1)
+            yield consolidated(both[:, :-1], both[:, -1], self._key)
+
+    @cached_property
+    def _all(self) -> tuple[Words, Words]:
+        if self._files is None:
+            return self._kept
+        rows, weights = zip(*self._parts(), strict=True)
+        return np.concatenate(rows), np.concatenate(weights)

@@ -1,0 +1,238 @@
+"""Arrow columns as int64 words, and back: all that a join graph holds are words.
+
+| type | words |
+|---|---|
+| boolean, integers, date, timestamp | the number |
+| double, float | the bits of the double; one NaN |
+| decimal up to 18 digits | the unscaled number |
+| decimal of more digits | its low and its high 64 bits |
+| string, binary, array, struct | the number of the interned value |
+
+Tuples of several columns end with words for NULL, a bit for each column: see ``Layout``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rollview.errors import Unsupported
+from rollview.live.interning import Interner, Words
+
+Flags = npt.NDArray[np.bool_]
+
+_FIXED = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "void": pa.null(),
+}
+
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+
+#: Columns for whose NULLs one word has room.
+_FLAGS = 63
+
+#: The bits of the one NaN.
+_NAN = np.float64("nan").view(np.int64)
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type: its name in Spark, its type in Arrow, and how many words a value takes."""
+
+    name: str
+    arrow: pa.DataType
+    width: int = 1
+
+    @property
+    def interned(self) -> bool:
+        return pa.types.is_string(self.arrow) or pa.types.is_binary(self.arrow) or self.nested
+
+    @property
+    def nested(self) -> bool:
+        return bool(pa.types.is_nested(self.arrow))
+
+    @property
+    def floating(self) -> bool:
+        return bool(pa.types.is_floating(self.arrow))
+
+    @property
+    def decimal(self) -> bool:
+        return bool(pa.types.is_decimal(self.arrow))
+
+    @property
+    def integer(self) -> bool:
+        return self.name in INTEGERS
+
+
+@lru_cache(maxsize=1024)
+def kind_of(name: str) -> Kind:
+    """The type that Spark calls so. Raises Unsupported if live views cannot hold its values."""
+    text = name.lower()
+    if text.startswith(("varchar(", "char(")):
+        text = "string"
+    if text in _FIXED:
+        return Kind(text, _FIXED[text])
+    if (match := _DECIMAL.fullmatch(text)) is not None:
+        precision, scale = int(match[1]), int(match[2])
+        return Kind(f"decimal({precision},{scale})", pa.decimal128(precision, scale), 1 if precision <= 18 else 2)
+    if text.startswith("array<") and text.endswith(">"):
+        return Kind(text, pa.list_(kind_of(text[6:-1]).arrow))
+    if text.startswith("struct<") and text.endswith(">"):
+        return Kind(text, pa.struct([(n, kind_of(k).arrow) for n, k in _members(name[7:-1])]))
+    raise Unsupported(f"A live view cannot hold values of type {name}")
+
+
+def _members(text: str) -> list[tuple[str, str]]:
+    """The names and types between the brackets of a struct."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(text + ","):
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and not depth:
+            name, _, kind = text[start:at].partition(":")
+            parts.append((name.strip().strip("`"), kind.strip()))
+            start = at + 1
+    return parts
+
+
+def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Interner) -> Words:
+    """The words of a column, a row of ``kind.width`` words for each value; zeros for NULL."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.type != kind.arrow:
+        array = array.cast(kind.arrow)
+    if kind.interned:
+        return interner.numbers(array).reshape(-1, 1)
+    if kind.decimal:
+        return _decimal_words(array, kind)
+    if kind.floating:
+        doubles = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        bits: Words = np.where(np.isnan(doubles), _NAN, doubles.view(np.int64))
+        return bits.reshape(-1, 1)
+    if kind.name == "void":
+        return np.zeros((len(array), 1), dtype=np.int64)
+    if kind.name == "boolean":
+        array = array.cast(pa.int8())
+    if kind.name == "date":
+        array = array.cast(pa.int32())
+    found: Words = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return found.reshape(-1, 1)
+
+
+def _decimal_words(array: pa.Array, kind: Kind) -> Words:
+    if not len(array):
+        return np.zeros((0, kind.width), dtype=np.int64)
+    pairs = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
+    known = array.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(known[:, None], pairs[:, : kind.width], 0)
+
+
+def column_array(words: Words, nulls: Flags, kind: Kind, interner: Interner) -> pa.Array:
+    """The column whose words these are; ``nulls`` says where it is NULL."""
+    if kind.interned:
+        values = interner.values(words[:, 0].tolist())
+        return pa.array(values, type=kind.arrow, mask=nulls if kind.nested else None)
+    if kind.decimal:
+        low = np.ascontiguousarray(words[:, 0])
+        high = words[:, 1] if kind.width == 2 else low >> 63
+        data = pa.py_buffer(np.stack([low, high], axis=1).astype(np.int64).tobytes())
+        valid = pa.array(~nulls).buffers()[1]
+        return pa.Array.from_buffers(kind.arrow, len(words), [valid, data])
+    if kind.name == "void":
+        return pa.nulls(len(words))
+    plain = np.ascontiguousarray(words[:, 0])
+    if kind.floating:
+        return pa.array(plain.view(np.float64), mask=nulls).cast(kind.arrow)
+    numbers = pa.array(plain, mask=nulls)
+    if kind.name == "boolean":
+        return pc.not_equal(numbers, 0)
+    if kind.name == "date":
+        numbers = numbers.cast(pa.int32())
+    return numbers.cast(kind.arrow)
+
+
+def normalised(words: Words, kind: Kind) -> Words:
+    """The words as keys compare them: −0.0 is 0.0."""
+    return np.where(words == np.int64(-(2**63)), 0, words) if kind.floating else words
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Tuples of columns of some types: the words of each column, then the flags for NULL, a bit for each column.
+    With ``flagged`` off there are none: no column is ever NULL."""
+
+    kinds: tuple[Kind, ...]
+    flagged: bool = True
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Where the words of each column begin, and where the last one's end."""
+        found = [0]
+        for kind in self.kinds:
+            found.append(found[-1] + kind.width)
+        return tuple(found)
+
+    @property
+    def flags(self) -> int:
+        """The number of words for NULLs."""
+        return -(-len(self.kinds) // _FLAGS) if self.flagged else 0
+
+    @property
+    def width(self) -> int:
+        return self.places[-1] + self.flags
+
+    def encode(self, columns: Sequence[pa.Array | pa.ChunkedArray], rows: int, interner: Interner) -> Words:
+        """Rows as tuples of words."""
+        found = np.zeros((rows, self.width), dtype=np.int64)
+        for i, column in enumerate(columns):
+            self.put(found, i, column, interner)
+        return found
+
+    def put(self, words: Words, column: int, values: pa.Array | pa.ChunkedArray, interner: Interner) -> None:
+        """Writes one column into tuples that were zero."""
+        array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        self.words(words, column)[:] = column_words(array, self.kinds[column], interner)
+        if self.flagged and array.null_count:
+            self.set_null(words, column, array.is_null().to_numpy(zero_copy_only=False))
+
+    def set_null(self, words: Words, column: int, nulls: Flags) -> None:
+        """Sets the flags of a column that is NULL in some rows."""
+        words[:, self.places[-1] + column // _FLAGS] |= nulls.astype(np.int64) << (column % _FLAGS)
+
+    def nulls(self, words: Words, column: int) -> Flags:
+        """Where a column is NULL."""
+        if not self.flagged:
+            return np.zeros(len(words), dtype=np.bool_)
+        return (words[:, self.places[-1] + column // _FLAGS] >> (column % _FLAGS) & 1).astype(np.bool_)
+
+    def words(self, words: Words, column: int) -> Words:
+        """The words of one column."""
+        return words[:, self.places[column] : self.places[column + 1]]
+
+    def array(self, words: Words, column: int, interner: Interner) -> pa.Array:
+        """One column of the tuples."""
+        return column_array(self.words(words, column), self.nulls(words, column), self.kinds[column], interner)
+
+    def arrays(self, words: Words, interner: Interner) -> list[pa.Array]:
+        """The columns of the tuples."""
+        return [self.array(words, i, interner) for i in range(len(self.kinds))]

@@ -1,0 +1,150 @@
+"""Laws of the join graph over random views and changes: whatever they are, the view equals its query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from live_graphs import check_flags, check_visits, content, core_of, diff_of, generated, load, loaded, shape_of
+from live_model import Bag, History, arrow, history, shorter
+from rollview.live.compile.refused import NotLive
+from rollview.live.graph.protocol import LookAhead
+from rollview.live.shape import Shape
+from seeds import numbers
+
+
+def after(tables: Mapping[str, Bag], change: Mapping[str, Bag]) -> dict[str, Bag]:
+    found = {table: Counter(bag) for table, bag in tables.items()}
+    for table, bag in change.items():
+        for row, weight in bag.items():
+            found[table][row] += weight
+    return {table: Counter({row: n for row, n in bag.items() if n}) for table, bag in found.items()}
+
+
+def minus(a: Bag, b: Bag) -> Bag:
+    found = Counter(a)
+    found.subtract(b)
+    return Counter({row: weight for row, weight in found.items() if weight})
+
+
+def equal_after_every_diff(case: History, shape: Shape) -> None:
+    """The generated view is the query; the pushed diffs are its change; the graph is one made from scratch; the flags
+    never say no where a path exists; all look-aheads push the same."""
+    cores = [loaded(case, shape, look_ahead) for look_ahead in LookAhead]
+    tables = dict(case.start)
+    before = case.view.rows(tables)
+    for core in cores:
+        assert generated(core) == before
+    for change in case.changes:
+        tables = after(tables, change)
+        now = case.view.rows(tables)
+        for core in cores:
+            done = core.apply({table: arrow(bag) for table, bag in change.items()})
+            assert diff_of(core, done) == minus(now, before), "the pushed diffs are not the view's change"
+            check_flags(core)
+            assert generated(core) == now, "the generated view is not the query"
+        fresh = core_of(shape)
+        load(fresh, tables)
+        for core in cores:
+            assert content(core) == content(fresh), "the graph is not one made from scratch"
+        check_visits(cores[-1])
+        check_flags(cores[-1])
+        before = now
+
+
+def the_same_at_once(case: History, shape: Shape) -> None:
+    """Many diffs at once are the same as one after the other; also row by row."""
+    one, all_, rows = (loaded(case, shape) for _ in range(3))
+    tables = dict(case.start)
+    total: Bag = Counter()
+    for change in case.changes:
+        diff = diff_of(one, one.apply({table: arrow(bag) for table, bag in change.items()}))
+        single: Bag = Counter()
+        for table, bag in change.items():
+            for row, weight in bag.items():
+                part = diff_of(rows, rows.apply({table: arrow(Counter({row: weight}))}))
+                single.update(part)
+        assert {k: v for k, v in single.items() if v} == diff
+        total.update(diff)
+    merged: dict[str, Bag] = {table: Counter() for table in tables}
+    for change in case.changes:
+        for table, bag in change.items():
+            merged[table].update(bag)
+    found = diff_of(all_, all_.apply({table: arrow(bag) for table, bag in merged.items()}))
+    assert found == Counter({row: weight for row, weight in total.items() if weight})
+    assert content(one) == content(all_) == content(rows)
+
+
+def no_trace_of_what_was_undone(case: History, shape: Shape) -> None:
+    """A change and its inverse leave no trace, not even in the interned values."""
+    core = loaded(case, shape)
+    core.sweep()
+    before, interned = content(core), len(core.interner)
+    undone: list[dict[str, Bag]] = []
+    for change in case.changes:
+        core.apply({table: arrow(bag) for table, bag in change.items()})
+        undone.insert(0, {t: Counter({row: -n for row, n in bag.items()}) for t, bag in change.items()})
+    for change in undone:
+        core.apply({table: arrow(bag) for table, bag in change.items()})
+    core.sweep()
+    assert content(core) == before
+    assert len(core.interner) == interned
+
+
+def the_same_without_pushing(case: History, shape: Shape) -> None:
+    """A graph that pushes nothing generates the same view."""
+    core = loaded(case, shape, push=False)
+    tables = dict(case.start)
+    for change in case.changes:
+        tables = after(tables, change)
+        assert len(core.apply({table: arrow(bag) for table, bag in change.items()})) == 0
+        assert generated(core) == case.view.rows(tables)
+
+
+LAWS = (equal_after_every_diff, the_same_at_once, no_trace_of_what_was_undone, the_same_without_pushing)
+
+
+def checked(law: Callable[[History, Shape], None], case: History) -> None:
+    """Checks a law; of a history that breaks it, shows a short one."""
+    try:
+        law(case, shape_of(case.view))
+    except NotLive:
+        assert case.view.tests  # an expression or a shape that is refused is no failure of the law
+    except Exception as error:
+        best, wrong = _shortest(law, case), error
+        raise AssertionError(f"{law.__name__}: {wrong}\n{best.script()}") from error
+
+
+def _shortest(law: Callable[[History, Shape], None], case: History) -> History:
+    def fails(candidate: History) -> bool:
+        try:
+            law(candidate, shape_of(candidate.view))
+        except NotLive:
+            return False
+        except Exception:
+            return True
+        return False
+
+    best, found = case, True
+    while found:
+        found = False
+        for candidate in shorter(best):
+            if fails(candidate):
+                best, found = candidate, True
+                break
+    return best
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_a_sample_of_histories(law: Callable[[History, Shape], None]) -> None:
+    for seed in numbers(25):
+        checked(law, history(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_three_thousand_histories(law: Callable[[History, Shape], None]) -> None:
+    for seed in numbers(3000):
+        checked(law, history(seed, 8))
