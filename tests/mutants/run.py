@@ -28,10 +28,10 @@ ENVIRONMENT = {"ROLLVIEW_SEED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def planted(mutant: Mutant, source: Path) -> bool:
-    """Plants a fault; False if its place is not there."""
+    """Plants a fault; False if its place is not there, or there several times."""
     file = source / "rollview" / mutant.file
     text = file.read_text(encoding="utf-8") if file.exists() else ""
-    if mutant.old not in text:
+    if text.count(mutant.old) != 1:
         return False
     file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     return True

@@ -84,8 +84,8 @@ MUTANTS = [
         "delta/rules/match.py",
         (
             "new for old on the right",
-            "negated(node.with_inputs([met, derivation.old(node.right)]))",
-            "negated(node.with_inputs([met, derivation.new(node.right)]))",
+            "negated(node.with_inputs([affected, derivation.old(node.right)]))",
+            "negated(node.with_inputs([affected, derivation.new(node.right)]))",
         ),
         ("new for old on the left", "Join(SEMI, derivation.old(node.left)", "Join(SEMI, derivation.new(node.left)"),
         (
@@ -100,19 +100,24 @@ MUTANTS = [
         ),
         (
             "what was there is not taken back",
-            "terms.append(negated(node.with_inputs([met,",
-            "terms.append((node.with_inputs([met,",
+            "terms.append(negated(node.with_inputs([affected,",
+            "terms.append((node.with_inputs([affected,",
         ),
     ),
     *_of(
         "semi_anti",
         "delta/rules/semi_anti.py",
         (
-            "new for old on the left",
-            "_near(derivation.old(node.left), mine, net",
-            "_near(derivation.new(node.left), mine, net",
+            "new for old on the left, if few keys changed",
+            "old = _restricted(derivation.old(node.left), mine, net, keys, derivation)\n        wanted",
+            "old = _restricted(derivation.new(node.left), mine, net, keys, derivation)\n        wanted",
         ),
-        ("an anti join has the sign of a semi join", "exp.Neg(this=turn)", "turn"),
+        (
+            "new for old on the left, if many keys changed",
+            "old = _restricted(derivation.old(node.left), mine, net, keys, derivation)\n        old",
+            "old = _restricted(derivation.new(node.left), mine, net, keys, derivation)\n        old",
+        ),
+        ("an anti join has the sign of a semi join", "exp.Neg(this=flip)", "flip"),
         (
             "changed rows whose key is nowhere are lost",
             "how = LEFT if node.kind == ANTI and left is not None else INNER",
@@ -125,21 +130,25 @@ MUTANTS = [
         ),
         (
             "what was there is counted with the wrong sign",
-            "exp.Sub(this=ref(_NOW.name), expression=ref(_MORE.name))",
-            "exp.Add(this=ref(_NOW.name), expression=ref(_MORE.name))",
+            "exp.Sub(this=ref(_NOW.name), expression=ref(_NET.name))",
+            "exp.Add(this=ref(_NOW.name), expression=ref(_NET.name))",
         ),
         ("every key is there once", "return known is not None and known <=", "return True or known <="),
         (
             "new for old on the left, if a key is there once",
-            "met = Join(INNER, derivation.old(node.left), flips",
-            "met = Join(INNER, derivation.new(node.left), flips",
+            "matched = Join(INNER, derivation.old(node.left), flips",
+            "matched = Join(INNER, derivation.new(node.left), flips",
         ),
         (
             "old for new on the right, if a key is there once",
             "node.with_inputs([left, derivation.new(node.right)])",
             "node.with_inputs([left, derivation.old(node.right)])",
         ),
-        ("old for new on the right", "near = _near(derivation.new(right)", "near = _near(derivation.old(right)"),
+        (
+            "old for new on the right",
+            "theirs_now = _restricted(derivation.new(right)",
+            "theirs_now = _restricted(derivation.old(right)",
+        ),
     ),
     *_of(
         "aggregate",
@@ -196,7 +205,11 @@ MUTANTS = [
     *_of(
         "window_lookback",
         "delta/rules/window_lookback.py",
-        ("rows at NULL are forgotten", "exp.Or(this=after, expression=touched_null if nulls_first else null)", "after"),
+        (
+            "rows at NULL are forgotten",
+            "exp.Or(this=after, expression=affected_null if nulls_first else null)",
+            "after",
+        ),
         (
             "the partition NULL has nothing before",
             'exp.NullSafeEQ(this=ref(name), expression=ref(f"{name}_c"))',
@@ -204,12 +217,12 @@ MUTANTS = [
         ),
         (
             "ascending for descending",
-            "least = (exp.Max if backward.place.descending else exp.Min)",
+            "least = (exp.Max if lookback.place.descending else exp.Min)",
             "least = (exp.Min)",
         ),
         (
             "what was there is not taken back",
-            "together([weighted(after, 1), weighted(gone, -1)]",
+            "together([weighted(after, 1), weighted(before_change, -1)]",
             "together([weighted(after, 1)]",
         ),
         ("a range in the wrong direction", "back = exp.Add if", "back = exp.Sub if"),
@@ -223,7 +236,7 @@ MUTANTS = [
             "return exp.Sub(this=ref(name), expression=after)",
             "return ref(name)",
         ),
-        ("the last rows before are forgotten", "if backward.rows:", "if False:"),
+        ("the last rows before are forgotten", "if lookback.rows:", "if False:"),
     ),
     *_of(
         "top_rows",
@@ -298,13 +311,13 @@ MUTANTS = [
         "delta/affected_keys.py",
         (
             "one side of a join touches nothing",
-            "found += [_only(each, below, names) for each in touched(side, below, derivation)]",
-            "found = [_only(each, below, names) for each in touched(side, below, derivation)]",
+            "found += [_only(each, below, names) for each in affected(side, below, derivation)]",
+            "found = [_only(each, below, names) for each in affected(side, below, derivation)]",
         ),
         (
             "one side of a union touches nothing",
-            "found += [_only(each, mapped, names) for each in touched(side, mapped, derivation)]",
-            "found = [_only(each, mapped, names) for each in touched(side, mapped, derivation)]",
+            "found += [_only(each, mapped, names) for each in affected(side, mapped, derivation)]",
+            "found = [_only(each, mapped, names) for each in affected(side, mapped, derivation)]",
         ),
     ),
     *_of(

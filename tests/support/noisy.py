@@ -55,10 +55,12 @@ class NoisyEngine(DuckEngine):
     def quiet(self) -> Iterator[None]:
         """Without noise."""
         self.noisy = False
+        self._printed.cache_clear()  # texts with noise
         try:
             yield
         finally:
             self.noisy = True
+            self._printed.cache_clear()
 
 
 def noisy(seed: int = 0, limits: Limits = DEFAULT) -> Rollview:

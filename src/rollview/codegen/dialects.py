@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rollview.codegen.ordered import distinct_in_order, lists_in_duckdb, ordered_in_duckdb, ordered_in_spark
+from rollview.codegen.ordered import ORDERED, distinct_in_order, lists_in_duckdb, ordered_in_duckdb, ordered_in_spark
 from rollview.codegen.pivot import pivot_in_duckdb
-from rollview.plan.expressions import Expr, conjunction
+from rollview.plan.expressions import Expr, conjunction, has_any
 from rollview.plan.nodes import Generate
 
 #: Functions that sqlglot would print as something else, and Spark's own name for each.
@@ -26,19 +26,38 @@ _SPARK_NAMES: dict[type[Expr], str] = {
 #: Functions of Spark that DuckDB does not have, and that are written for it in another way.
 TRANSLATED = frozenset({"exists", "forall"})
 
+#: What ``in_duckdb`` and ``lists_in_duckdb`` look at. Most queries have nothing of it, and are then left as they are.
+_NOT_AS_IN_DUCKDB = (
+    exp.Anonymous,
+    exp.ArgMax,
+    exp.ArgMin,
+    exp.ArrayAgg,
+    exp.ArrayUniqueAgg,
+    exp.CountIf,
+    exp.Group,
+    exp.Lateral,
+    exp.Mode,
+    exp.Pivot,
+    exp.Quantile,
+    exp.Window,
+)
+
 
 def in_dialect(tree: Expr, dialect: str) -> Expr:
     """Prepares a tree of Spark SQL, in place, for sqlglot's printer of a dialect."""
     if dialect == "spark":
         return in_spark(tree)
     if dialect == "duckdb":
+        if not has_any(tree, _NOT_AS_IN_DUCKDB):
+            return tree
         tree = lists_in_duckdb(tree)
     return tree.transform({"duckdb": in_duckdb, "postgres": in_postgres}[dialect], copy=False)
 
 
 def in_spark(tree: Expr) -> Expr:
     """Keeps the names and all arguments of Spark's functions, and the type TIME."""
-    tree = ordered_in_spark(tree)
+    if has_any(tree, ORDERED):
+        tree = ordered_in_spark(tree)
     for node in list(tree.find_all(*_SPARK_NAMES, exp.DataType)):
         if type(node) in _SPARK_NAMES:
             values = [node.args[name] for name in node.arg_types if isinstance(node.args.get(name), Expr)]

@@ -20,7 +20,8 @@ from sqlglot import exp
 
 from rollview.plan.expressions import Expr, conjunction, grouped
 
-_ORDERED = (exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.GroupConcat)
+#: What can have an order.
+ORDERED = (exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.GroupConcat)
 
 #: The fields of the structs that are sorted, and the arguments of the lambda that compares them.
 _BY, _VALUE = "o", "v"
@@ -30,7 +31,7 @@ _EACH, _OTHER = exp.to_identifier("e"), exp.to_identifier("f")
 def ordered_in_spark(tree: Expr) -> Expr:
     """Rewrites aggregates with an order that Spark cannot express. Changes the tree in place."""
     holder = exp.Paren(this=tree)
-    for node in list(holder.find_all(*_ORDERED)):
+    for node in list(holder.find_all(*ORDERED)):
         order = _order_of(node)
         outer = _in_wrapper(node, exp.Filter)
         whole = _in_wrapper(outer, exp.Window)

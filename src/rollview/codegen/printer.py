@@ -77,9 +77,9 @@ def print_plan(
 
 
 @deep
-def printed(tree: Expr, dialect: str) -> str:
-    """A tree as SQL text."""
-    return tree.sql(dialect=dialect)  # prints a copy: printing changes the tree, and it may be printed again
+def printed(tree: Expr, dialect: str, *, copy: bool = True) -> str:
+    """A tree as SQL text. Printing changes a tree: without ``copy`` it must not be used again."""
+    return tree.sql(dialect=dialect, copy=copy)
 
 
 @deep

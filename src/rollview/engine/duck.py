@@ -63,6 +63,7 @@ class DuckEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self._kept = 0
+        self._printed = lru_cache(maxsize=256)(self._template)  # a view is refreshed by the same plans again and again
         # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
         connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
@@ -73,15 +74,19 @@ class DuckEngine:
         return self.connection.execute(frame.sql).fetchall()
 
     def select(self, plan: Node, frames: Mapping[str, DuckFrame], labels: Sequence[str] | None = None) -> DuckFrame:
+        text, slots = self._printed(plan, None if labels is None else tuple(labels))
+        for name, slot in slots.items():
+            text = text.replace(f'"{slot}"', f"({frames[name].sql})")
+        return DuckFrame(text)
+
+    def _template(self, plan: Node, labels: tuple[str, ...] | None) -> tuple[str, Mapping[str, str]]:
+        """A plan as SQL, and what stands there for the relations that it reads."""
         slots: dict[str, str] = {}
 
         def marked(scan: Scan) -> str:
             return slots.setdefault(relation_name(scan), f"\x00r{len(slots)}\x00")
 
-        text = self.text(plan_query(plan, "duckdb", labels, marked))
-        for name, slot in slots.items():
-            text = text.replace(f'"{slot}"', f"({frames[name].sql})")
-        return DuckFrame(text)
+        return self.text(plan_query(plan, "duckdb", labels, marked)), slots
 
     def query(self, sql: str, frames: Mapping[Name, DuckFrame]) -> DuckFrame:
         refs = references(sql)
@@ -94,8 +99,8 @@ class DuckEngine:
         return DuckFrame(written)
 
     def text(self, query: exp.Expr) -> str:
-        """A query in DuckDB's SQL."""
-        return printed(query, "duckdb")
+        """A query, which is not used again, in DuckDB's SQL."""
+        return printed(query, "duckdb", copy=False)
 
     def over_state(self, state: DuckFrame, query: str) -> DuckFrame:
         return DuckFrame(query.replace(f'"{STATE}"', f"({state.sql})"))

@@ -20,6 +20,20 @@ def names_in(expr: Expr) -> frozenset[str]:
     return frozenset(column.name for column in expr.find_all(exp.Column))
 
 
+def has_any(expr: Expr, kinds: tuple[type[Expr], ...]) -> bool:
+    """Whether a part of the expression is of one of the kinds; faster than ``find``, for large trees."""
+    found, waiting = set[type[Expr]](), [expr]
+    while waiting:
+        node = waiting.pop()
+        found.add(type(node))
+        for value in node.args.values():
+            if isinstance(value, list):
+                waiting.extend(part for part in value if isinstance(part, Expr))
+            elif isinstance(value, Expr):
+                waiting.append(value)
+    return any(issubclass(kind, kinds) for kind in found)
+
+
 def rename(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The expression with its columns renamed."""
     return replace_columns(expr, {name: ref(names[name]) for name in names_in(expr) if name in names})

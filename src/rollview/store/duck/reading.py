@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rollview.engine.duck import DuckFrame
+from rollview.engine.duck import DuckFrame, spark_type
 from rollview.errors import Damaged, VersionGone
 from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.progress import progress_of
@@ -57,14 +57,17 @@ class DuckReading:
         return self.last_commit(table).version
 
     def commit_mark(self, table: str, version: int) -> str | None:
-        found = self._commits(table, 1, version - 1, version)
-        return next((commit.mark for commit in found), None)
+        if (table, version) not in self._tables.marks:
+            list(self._commits(table, 1, version - 1, version))
+        return self._tables.marks.get((table, version))
 
     def schema(self, table: str, version: int | None = None) -> Any:
         return self.columns(table, version)
 
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
-        return self._engine.columns(self.read(table, version))
+        if version is not None:
+            self._check_version(table, version)
+        return [(name, spark_type(kind)) for name, kind in self._tables.types(table).items()]
 
     def key(self, table: str) -> tuple[str, ...]:
         return self._tables.info(table).key
@@ -122,12 +125,19 @@ class DuckReading:
         return found if found.num_rows <= most else None
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
+        found = self.newest_commit(table, having)
+        if found is None:
+            raise no_such_commit(table, having)
+        return found
+
+    def newest_commit(self, table: str, having: str | None = None) -> Commit | None:
+        """The same, None if there is none."""
         known, asked = self._tables.commits, (table, having)
         if asked not in known:
             commits = self._commits(table, 1 if having is None else None)
             found = next((commit for commit in commits if having is None or having in commit.metadata), None)
             if found is None:
-                raise no_such_commit(table, having)
+                return None
             known[asked] = found
         return known[asked]
 
@@ -146,6 +156,7 @@ class DuckReading:
         found = self._db.execute(sql, [self._tables.info(table).id, after, upto, limit]).fetchall()
         for version, time, metadata, operation, rows, inserted, deleted in found:
             moment = time.astimezone(timezone.utc)
+            self._tables.marks[table, version] = moment.isoformat()
             told = json.loads(metadata), operation, rows, inserted, deleted
             yield Commit(version, moment, *told, moment.isoformat())
 

@@ -116,9 +116,11 @@ class DuckWriting:
                 removed = self._reading.count(table)
                 added = self._make(table, rows, version)
                 self._db.execute("UPDATE rv_meta.tables SET first = ? WHERE name = ?", [version, table])
+                self._tables.forget_table(table)
             if edit.key is not None:
                 key = json.dumps(list(edit.key))
                 self._db.execute("UPDATE rv_meta.tables SET key = ? WHERE name = ?", [key, table])
+                self._tables.forget_table(table)
             if edit.properties is not None:
                 self._set_properties(table, dict(edit.properties))
             return self._committed(table, version, "REPLACE", RowCounts(added, 0, removed), stamp, added)
@@ -152,7 +154,6 @@ class DuckWriting:
     def _committed(
         self, table: str, version: int, operation: str, counts: RowCounts, stamp: Stamp, rows: int | None = None
     ) -> Commit:
-        self._tables.forget()
         self._check_key(table)
         now = self._now(table)
         rows = counts.rows if rows is None else rows
@@ -162,23 +163,24 @@ class DuckWriting:
             "INSERT INTO rv_meta.commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*told, stamp.application, stamp.sequence],
         )
-        return Commit(version, now, stamp.metadata, operation, rows, *in_and_out, mark=now.isoformat())
+        commit = Commit(version, now, stamp.metadata, operation, rows, *in_and_out, mark=now.isoformat())
+        self._tables.has_committed(table, commit)
+        return commit
 
     def _now(self, table: str) -> datetime:
         """The time of a commit, never before that of the table's last one: the clock may have been set back."""
-        sql = "SELECT max(time) FROM rv_meta.commits WHERE id = ?"
-        last = self._db.execute(sql, [self._tables.info(table).id]).fetchall()[0][0]
         now = datetime.now(timezone.utc)
-        return now if last is None else max(now, last.astimezone(timezone.utc))
+        last = self._reading.newest_commit(table)
+        return now if last is None else max(now, last.time)
 
     def _check_key(self, table: str) -> None:
         key = self._reading.key(table)
         if not key:
             return
         listed = ", ".join(quoted(c) for c in key)
-        for column in key:
-            if self._db.execute(f"SELECT 1 FROM {quoted(table)} WHERE {quoted(column)} IS NULL LIMIT 1").fetchall():
-                raise null_in_key(table, column, "part of the key")
+        null = " OR ".join(f"{quoted(c)} IS NULL" for c in key)
+        if found := self._db.execute(f"SELECT {listed} FROM {quoted(table)} WHERE {null} LIMIT 1").fetchall():
+            raise null_in_key(table, key[found[0].index(None)], "part of the key")
         twice = self._db.execute(f"SELECT {listed} FROM {quoted(table)} GROUP BY {listed} HAVING count(*) > 1 LIMIT 3")
         if rows := twice.fetchall():
             raise key_repeated(table, key, rows)
@@ -188,6 +190,7 @@ class DuckWriting:
         added = self._make(table, rows, 0)
         info = [table, uuid.uuid4().hex, 0, json.dumps(list(key)), json.dumps(dict(properties or {}))]
         self._db.execute("INSERT INTO rv_meta.tables VALUES (?, ?, ?, ?, ?)", info)
+        self._tables.forget_table(table)
         return added
 
     def _make(self, table: str, rows: DuckFrame, version: int) -> int:
@@ -198,7 +201,7 @@ class DuckWriting:
                 why="the store uses that name",
                 todo="give the column another name",
             )
-        self._tables.forget()
+        self._tables.forget_table(table)
         added = self._tables.one(
             f"CREATE OR REPLACE TABLE rv_data.{quoted(table)} AS SELECT *, {version}::BIGINT AS __from, "
             f"NULL::BIGINT AS __to, NULL::BOOLEAN AS __updated, NULL::BOOLEAN AS __replaced FROM ({rows.sql})"
@@ -211,6 +214,7 @@ class DuckWriting:
 
     def _set_properties(self, table: str, properties: Mapping[str, str]) -> None:
         self._db.execute("UPDATE rv_meta.tables SET properties = ? WHERE name = ?", [json.dumps(properties), table])
+        self._tables.forget_table(table)
 
     def _remove(self, table: str) -> None:
         if not self._tables.exists(table):
@@ -220,4 +224,4 @@ class DuckWriting:
             "DELETE FROM rv_meta.commits WHERE id IN (SELECT id FROM rv_meta.tables WHERE name = ?)", [table]
         )
         self._db.execute("DELETE FROM rv_meta.tables WHERE name = ?", [table])
-        self._tables.forget()
+        self._tables.forget_table(table)
