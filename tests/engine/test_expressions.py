@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from itertools import product
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from expression_runs import computed, differences, errors, expression, grids, on_the_list, settings, spark_error
+from expression_runs import computed, differences, errors, expression, grids, on_the_list, plain, settings, spark_error
 from expression_values import COLUMNS, VALUES, grid
 from rollview.engine.expressions import EvaluationFailed, Evaluator, Refused, Settings, evaluator
 from rollview.engine.expressions.casts import cast
@@ -118,6 +119,20 @@ def test_columns_of_other_types_are_refused_if_they_are_read(kind: str) -> None:
     assert made("a + 1", columns).types == {"v": "int"}
     with pytest.raises(Refused, match=re.escape(kind)):
         made("b IS NULL", columns)
+
+
+def test_arrow_computes_what_duckdb_does() -> None:
+    """The short way has the values of the other, which are proven on Spark; where DuckDB fails, so does Arrow."""
+    short = [proof for proof in on_the_list(ZONE) if made(proof.text).in_arrow]
+    assert len(short) > 200
+    for group, table in grids(short):
+        for each in computed(group, table, ZONE):
+            one = made(each.proof.text)
+            kept = one(table.filter(pc.invert(each.fails)))["v"]
+            assert plain(kept.combine_chunks()) == plain(each.values.filter(pc.invert(each.fails))), each.proof
+            if each.can_fail:
+                with pytest.raises(EvaluationFailed):
+                    one(table)
 
 
 def test_a_batch_has_the_values_of_its_rows() -> None:

@@ -9,6 +9,7 @@ and DuckDB give the same values, types and errors. What is not on the list is re
 |---|---|
 | ``refused.py`` | the errors: an expression is not on the list, a value cannot be computed |
 | ``types.py`` | the types of values, in Spark, Arrow and DuckDB |
+| ``arrow.py`` | the operations that Arrow computes with the same values |
 | ``terms.py`` | typed expressions, and what an entry of the list is |
 | ``literals.py`` | literals, as Spark types them |
 | ``coercion.py`` | implicit casts |

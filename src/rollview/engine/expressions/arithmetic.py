@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rollview.engine.expressions import arrow
 from rollview.engine.expressions.decimals import quotient, remainder, wide
 from rollview.engine.expressions.terms import Entry, Formula, Term, failure
 from rollview.engine.expressions.types import (
@@ -33,7 +34,7 @@ def _same(operands: Sequence[Term], kinds: Sequence[Type]) -> Type | None:
 def _sum(operands: Sequence[Term], operator: str) -> Formula | None:
     a, b = operands
     if kind := _same(operands, INTEGERS):
-        return Formula(kind, f"({a.sql} {operator} {b.sql})", fails=True)
+        return Formula(kind, f"({a.sql} {operator} {b.sql})", fails=True, arrow=arrow.arithmetic(operator, kind))
     if kind := _same(operands, FLOATS):
         return Formula(kind, f"({a.sql} {operator} {b.sql})")
     if not (a.type.is_decimal and b.type.is_decimal):

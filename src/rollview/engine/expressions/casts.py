@@ -11,6 +11,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from rollview.engine.expressions.arrow import widened
 from rollview.engine.expressions.decimals import OVERFLOW
 from rollview.engine.expressions.parsing import parser
 from rollview.engine.expressions.refused import Refused
@@ -90,7 +91,7 @@ def _from_integer(term: Term, kind: Type) -> Formula | None:
     given, x = term.type, term.sql
     if kind in INTEGERS:
         if INTEGERS.index(kind) > INTEGERS.index(given):
-            return _plain(x, kind)
+            return Formula(kind, f"CAST({x} AS {kind.duck})", arrow=widened(kind))
         return _checked(x, kind, f"{x} BETWEEN {least(kind)} AND {greatest(kind)}", "CAST_OVERFLOW")
     if kind in FLOATS or kind == STRING:
         return _plain(x, kind)

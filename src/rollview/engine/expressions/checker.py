@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 
 from rollview.engine.expressions import arithmetic, logic, rounding, strings, times
 from rollview.engine.expressions.casts import cast
@@ -46,8 +47,8 @@ class Checker:
     def column(self, name: str) -> Term:
         if name not in self.columns:
             raise Refused(f"The column {name}", why="its type is not known")
-        place = f'"{self.places[name]}"'
-        return Term(self.columns[name], place, column=name, columns=frozenset({name}), entries=frozenset({"column"}))
+        kind, place, own = self.columns[name], f'"{self.places[name]}"', frozenset({"column"})
+        return Term(kind, place, column=name, columns=frozenset({name}), entries=own, arrow=itemgetter(name))
 
     def call(self, name: str, *operands: Term) -> Term:
         """An entry of the list over operands of the types that it takes."""

@@ -1,7 +1,7 @@
 """Evaluates checked expressions over Arrow tables, with Spark's values.
 
-Columns are passed on as they are. For all else, one SELECT of DuckDB computes all expressions over the batch: DuckDB
-knows nothing but that batch, and runs in this process.
+Columns are passed on as they are, and Arrow computes what it can. For all else, one SELECT of DuckDB computes all
+expressions over the batch: DuckDB knows nothing but that batch, and runs in this process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from rollview.engine.expressions.arrow import Operation
 from rollview.engine.expressions.checker import Checker
 from rollview.engine.expressions.duck_values import DUCK
 from rollview.engine.expressions.functions import FUNCTIONS
@@ -56,9 +57,8 @@ class Evaluator:
         given = table.select(self._given.names)
         if given.schema != self._given:
             given = given.cast(self._given)
-        if self._only_columns:
-            found = [given.column(term.column) for term in self.terms.values()]
-            return pa.table(found, schema=self.schema)
+        if self._short and (quick := self._in_arrow(given)) is not None:
+            return quick
         listed = ", ".join(f'{item} AS "r{i}"' for i, item in enumerate(self._items))
         found = self._run(f"SELECT {listed} FROM given", given, table.num_rows)
         return found.rename_columns(self.schema.names).cast(self.schema)
@@ -78,9 +78,24 @@ class Evaluator:
         values = found.select(range(0, 2 * len(names), 2)).rename_columns(names).cast(self.schema)
         return values, found.select(range(1, 2 * len(names), 2)).rename_columns(names)
 
+    def _in_arrow(self, given: pa.Table) -> pa.Table | None:
+        """The values as Arrow computes them; None if that raises an error."""
+        columns = dict(zip(given.column_names, given.columns, strict=True))
+        try:
+            return pa.table([operation(columns) for operation in self._short], schema=self.schema)
+        except pa.ArrowInvalid:
+            return None
+
     @property
-    def _only_columns(self) -> bool:
-        return all(term.column is not None for term in self.terms.values())
+    def in_arrow(self) -> bool:
+        """Whether Arrow computes all values."""
+        return bool(self._short)
+
+    @cached_property
+    def _short(self) -> list[Operation]:
+        """The ways to compute all values in Arrow, if there are; a value of no column has no rows there."""
+        found = [term.arrow for term in self.terms.values() if term.arrow is not None and term.columns]
+        return found if len(found) == len(self.terms) else []
 
     def _run(self, query: str, given: pa.Table, rows: int) -> pa.Table:
         named = given.rename_columns(self._places)

@@ -6,6 +6,7 @@ import datetime
 import re
 from decimal import Decimal
 
+from rollview.engine.expressions.arrow import constant
 from rollview.engine.expressions.refused import Refused
 from rollview.engine.expressions.terms import Literal, Term, text
 from rollview.engine.expressions.types import (
@@ -35,7 +36,7 @@ _START = datetime.datetime(1970, 1, 1)
 
 def literal(value: Literal, kind: Type) -> Term:
     """A value of a type."""
-    return Term(kind, _sql(value, kind), literal=value, entries=frozenset({"literal"}))
+    return Term(kind, _sql(value, kind), literal=value, entries=frozenset({"literal"}), arrow=constant(value, kind))
 
 
 def _sql(value: Literal, kind: Type) -> str:

@@ -4,9 +4,14 @@ number, and -0.0 equals 0.0: the same in DuckDB as in Spark."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from rollview.engine.expressions import arrow
 from rollview.engine.expressions.terms import Entry, Formula, Term
 from rollview.engine.expressions.types import BOOLEAN, FLOATS, VOID, Type
+
+#: Lists of more values are searched by DuckDB, which hashes them.
+_FEW = 20
 
 _COMPARISONS = {
     "=": "=",
@@ -33,7 +38,9 @@ def _conditions(operands: Sequence[Term]) -> bool:
 def _comparison(name: str) -> Entry:
     def formula(operands: Sequence[Term]) -> Formula | None:
         a, b = operands
-        return Formula(BOOLEAN, f"({a.sql} {_COMPARISONS[name]} {b.sql})") if one_type(operands) else None
+        if (kind := one_type(operands)) is None:
+            return None
+        return Formula(BOOLEAN, f"({a.sql} {_COMPARISONS[name]} {b.sql})", arrow=arrow.comparison(name, kind))
 
     return Entry(name, (2,), formula)
 
@@ -45,7 +52,7 @@ def both(operands: Sequence[Term]) -> Formula | None:
     if not _conditions(operands):
         return None
     if not b.fails:
-        return Formula(BOOLEAN, f"({a.sql} AND {b.sql})")
+        return Formula(BOOLEAN, f"({a.sql} AND {b.sql})", arrow=arrow.both)
     return Formula(BOOLEAN, f"CASE WHEN {a.sql} = false THEN false ELSE (({b.sql}) AND ({a.sql})) END")
 
 
@@ -54,24 +61,26 @@ def either(operands: Sequence[Term]) -> Formula | None:
     if not _conditions(operands):
         return None
     if not b.fails:
-        return Formula(BOOLEAN, f"({a.sql} OR {b.sql})")
+        return Formula(BOOLEAN, f"({a.sql} OR {b.sql})", arrow=arrow.either)
     return Formula(BOOLEAN, f"CASE WHEN {a.sql} THEN true ELSE (({b.sql}) OR ({a.sql})) END")
 
 
 def negation(operands: Sequence[Term]) -> Formula | None:
-    return Formula(BOOLEAN, f"(NOT {operands[0].sql})") if _conditions(operands) else None
+    if not _conditions(operands):
+        return None
+    return Formula(BOOLEAN, f"(NOT {operands[0].sql})", arrow=arrow.negation)
 
 
 def is_null(operands: Sequence[Term]) -> Formula | None:
-    return Formula(BOOLEAN, f"({operands[0].sql} IS NULL)")
+    return Formula(BOOLEAN, f"({operands[0].sql} IS NULL)", arrow=arrow.is_null)
 
 
-def _is(value: str) -> Entry:
+def _is(value: bool) -> Entry:
     def formula(operands: Sequence[Term]) -> Formula | None:
         known = f"({operands[0].sql} IS NOT DISTINCT FROM {value})"
-        return Formula(BOOLEAN, known) if _conditions(operands) else None
+        return Formula(BOOLEAN, known, arrow=partial(arrow.known, value=value)) if _conditions(operands) else None
 
-    return Entry(f"IS {value.upper()}", (1,), formula)
+    return Entry(f"IS {value}".upper(), (1,), formula)
 
 
 def case(operands: Sequence[Term]) -> Formula | None:
@@ -82,21 +91,27 @@ def case(operands: Sequence[Term]) -> Formula | None:
     if not _conditions(conditions) or kind is None:
         return None
     whens = " ".join(f"WHEN {a.sql} THEN {b.sql}" for a, b in zip(conditions, values, strict=True))
-    return Formula(kind, f"CASE {whens} ELSE {default.sql} END")
+    lazy = any(each.fails for each in [*conditions[1:], *values, default])
+    return Formula(kind, f"CASE {whens} ELSE {default.sql} END", arrow=None if lazy else arrow.case)
 
 
 def coalesce(operands: Sequence[Term]) -> Formula | None:
     if (kind := one_type(operands)) is None:
         return None
-    return Formula(kind, f"coalesce({', '.join(each.sql for each in operands)})")
+    lazy = any(each.fails for each in operands[1:])
+    listed = ", ".join(each.sql for each in operands)
+    return Formula(kind, f"coalesce({listed})", arrow=None if lazy else arrow.coalesce)
 
 
 def listed(operands: Sequence[Term]) -> Formula | None:
     """IN. Its list is computed whole, while Spark stops at the first equal value."""
     value, *others = operands
-    if one_type(operands) is None or any(each.fails for each in others):
+    kind = one_type(operands)
+    if kind is None or any(each.fails for each in others):
         return None
-    return Formula(BOOLEAN, f"({value.sql} IN ({', '.join(each.sql for each in others)}))")
+    short = kind not in FLOATS and len(others) <= _FEW
+    listed = ", ".join(each.sql for each in others)
+    return Formula(BOOLEAN, f"({value.sql} IN ({listed}))", arrow=arrow.listed if short else None)
 
 
 def _extreme(name: str, better: str) -> Entry:
@@ -122,8 +137,8 @@ ENTRIES = (
     Entry("OR", (2,), either),
     Entry("NOT", (1,), negation),
     Entry("IS NULL", (1,), is_null),
-    _is("true"),
-    _is("false"),
+    _is(True),
+    _is(False),
     Entry("CASE", (), case),
     Entry("coalesce", (), coalesce),
     Entry("IN", (), listed),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from rollview.engine.expressions.arrow import Operation
 from rollview.engine.expressions.types import VOID, Type
 
 Literal = bool | int | float | str | bytes | Decimal | datetime.date | datetime.datetime
@@ -33,7 +34,7 @@ class Function:
 class Term:
     """An expression. ``fails`` says whether computing it can raise; ``literal`` is its value, if it is a literal other
     than NULL; ``column`` its column, if it is just that. ``entries`` are the entries of the list that it is made
-    from."""
+    from. ``arrow`` computes it of Arrow columns, by their places, if Arrow can."""
 
     type: Type
     sql: str
@@ -43,16 +44,19 @@ class Term:
     columns: frozenset[str] = frozenset()
     entries: frozenset[str] = frozenset()
     functions: frozenset[Function] = frozenset()
+    arrow: Operation | None = None
 
 
 @dataclass(frozen=True)
 class Formula:
-    """How an entry computes a value: SQL over its operands, whether it can fail, and the functions that it calls."""
+    """How an entry computes a value: SQL over its operands, whether it can fail, and the functions that it calls;
+    ``arrow`` computes the same over Arrow arrays, if Arrow can."""
 
     type: Type
     sql: str
     fails: bool = False
     functions: tuple[Function, ...] = ()
+    arrow: Operation | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,16 @@ def made(formula: Formula, operands: Sequence[Term], *entries: str) -> Term:
         columns=frozenset().union(*(each.columns for each in operands)),
         entries=frozenset(entries).union(*(each.entries for each in operands)),
         functions=frozenset(formula.functions).union(*(each.functions for each in operands)),
+        arrow=_composed(formula, operands),
     )
+
+
+def _composed(formula: Formula, operands: Sequence[Term]) -> Operation | None:
+    parts = [each.arrow for each in operands if each.arrow is not None]
+    apply = formula.arrow
+    if apply is None or len(parts) < len(operands):
+        return None
+    return lambda columns: apply(*(part(columns) for part in parts))
 
 
 def null(kind: Type = VOID) -> Term:
