@@ -14,5 +14,10 @@
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries, each a commit |
 | ``apply.py`` | the delta merged into the stored view |
+| ``reach.py`` | which moments a delta reaches, and from which stored version |
+| ``reading.py`` | a view's rows at a position in reach |
+| ``visible.py`` | rows of a delta as changes of the rows that readers see |
+| ``derived.py`` | the change between two vectors, derived from the changes of the tables |
+| ``between.py`` | the change between two moments, found in the cheapest way |
 | ``results.py`` | what propagating did |
 """

@@ -19,6 +19,7 @@ from rollview.parse.names import quote
 from rollview.refresh.execute import Execution
 from rollview.roll.begin import overtaken
 from rollview.roll.extent import Extent
+from rollview.roll.reach import Reach
 from rollview.roll.rolling import Rolling, rolling
 from rollview.roll.rows import DELTA, between, change_of, delta_scan
 from rollview.roll.stored import Stored
@@ -61,11 +62,13 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
 
 @dataclass(frozen=True)
 class _Way:
-    """From a position to another one."""
+    """From a position to another one. ``goal`` is the position that was asked for; the view's tables stand there as
+    they do at ``upto``."""
 
     before: Reflected
     stored: Stored
     shown: int
+    upto: int
     goal: int
     vector: dict[str, Identity]
 
@@ -80,20 +83,25 @@ class _Gone:
 
 def _way(rolled: Rolling, position: int | None) -> _Way:
     """Raises UserError for a position that the delta does not reach."""
-    clock, before = rolled.catalog.clock, rolled.reflected()
-    stored, shown = applicable(rolled, before), clock.of(before.vector)
-    goal = stored.extent.mark if position is None else position
-    check_reach(rolled, stored.extent, goal)
-    at = clock.vector(goal)
+    before = rolled.reflected()
+    stored = applicable(rolled, before)
+    extent, reach = stored.extent, Reach(rolled, stored)
+    goal = extent.mark if position is None else position
+    upto = reach.within(goal)
+    if upto is None:
+        raise _not_reached(rolled, extent, goal)
+    at = rolled.catalog.clock.vector(upto)
     vector = {table: at[table] for table in rolled.view.tables}
-    if vector != before.vector and (shown is None or not stored.extent.begin <= shown <= stored.extent.mark):
-        where = "stands at no position" if shown is None else f"stands at position {shown}"
+    shown = upto if vector == before.vector else reach.position(before.vector)
+    if shown is None:
+        stands = rolled.standing()
+        where = "stands at no position" if stands is None else f"stands at position {stands}"
         raise UserError(
             f"{rolled.view.title} cannot be applied from where it stands",
-            why=f"it {where}, and its changes are known from position {stored.extent.begin} to {stored.extent.mark}",
+            why=f"it {where}, and its changes are known from position {extent.begin} to {extent.mark}",
             todo=f"rv.propagate({rolled.view.title!r}) first, or rv.refresh({rolled.view.title!r}, as_of={goal})",
         )
-    return _Way(before, stored, goal if shown is None else shown, goal, vector)
+    return _Way(before, stored, shown, upto, goal, vector)
 
 
 def applicable(rolled: Rolling, before: Reflected) -> Stored:
@@ -106,12 +114,10 @@ def applicable(rolled: Rolling, before: Reflected) -> Stored:
     return stored
 
 
-def check_reach(rolled: Rolling, extent: Extent, position: int) -> None:
-    if extent.begin <= position <= extent.mark:
-        return
+def _not_reached(rolled: Rolling, extent: Extent, position: int) -> UserError:
     title = rolled.view.title
     todo = f"rv.propagate({title!r}) goes on" if position > extent.mark else f"REFRESH MATERIALIZED VIEW {quote(title)}"
-    raise UserError(
+    return UserError(
         f"The changes of {title} are not known up to position {position}",
         why=f"they are known from position {extent.begin} to {extent.mark}",
         todo=todo if position > extent.mark else f"{todo} AS OF POSITION {position}, if its tables still have that",
@@ -123,7 +129,7 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
     if way.vector == way.before.vector:
         return _Gone(0, None)
     catalog, view, state = rolled.catalog, rolled.view, rolled.state
-    low, high = sorted((way.shown, way.goal))
+    low, high = sorted((way.shown, way.upto))
     relation = f"{DELTA} {CHANGE}"
     rows = between(delta_scan(state), low, high)
     labels = [column.label for column in rows.columns]
@@ -131,7 +137,7 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
     kept: Kept = catalog.engine.keep(frame)
     plan = RefreshPlan(APPLY, (Advance(),))
     if kept.rows:
-        change = change_of(state, delta_scan(state), back=way.goal < way.shown)
+        change = change_of(state, delta_scan(state), back=way.upto < way.shown)
         plan = incremental(APPLY, change, state.take(change), PASSES)
     stamp = stamped(view, way.vector, way.before.sequence + 1, APPLY, way.before.epoch)
     execution = Execution(catalog, view, {relation: kept}, {}, {})
