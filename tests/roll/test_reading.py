@@ -14,7 +14,7 @@ from compare import rows
 from rolled import AT_ONCE, World, history
 from rollview import Rollview, connect
 from rollview.errors import TableNotFound, UserError
-from rollview.roll.reach import reach
+from rollview.roll.reachable import reachable
 from seeds import numbers
 
 CITIES = "SELECT c.city, SUM(o.amount) AS total FROM orders o JOIN customers c ON c.id = o.customer GROUP BY c.city"
@@ -211,9 +211,9 @@ def test_a_delta_of_rows_that_were_replaced_is_not_read() -> None:
     begin = now(rv)
     changed(rv)
     rv.propagate("cities")
-    assert reach(rv.catalog, "cities") is not None
+    assert reachable(rv.catalog, "cities") is not None
     rv.refresh("cities", full=True)
-    assert reach(rv.catalog, "cities") is None
+    assert reachable(rv.catalog, "cities") is None
     shown = bag(rv.table("cities", as_of=begin + 2))
     with pytest.raises(AssertionError, match="is read"), only_own_tables(rv):
         rv.table("cities", as_of=begin + 2)
@@ -246,7 +246,7 @@ def test_the_stored_version_that_is_nearest_is_taken() -> None:
     rv.propagate("cities")
     rv.apply("cities", as_of=begin + 4)
     rv.apply("cities")
-    found = reach(rv.catalog, "cities")
+    found = reachable(rv.catalog, "cities")
     assert found is not None
     assert [each.position - begin for each in found.anchors(begin + 3)] == [4, 0, 8]
     assert [each.position - begin for each in found.anchors(begin + 7)] == [8, 4, 0]

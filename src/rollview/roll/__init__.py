@@ -14,7 +14,8 @@
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries, each a commit |
 | ``apply.py`` | the delta merged into the stored view |
-| ``reach.py`` | which moments a delta reaches, and from which stored version |
+| ``following.py`` | a refresh applies what is there, and follows the rest |
+| ``reachable.py`` | which moments a delta reaches, and from which stored version |
 | ``reading.py`` | a view's rows at a position in reach |
 | ``visible.py`` | rows of a delta as changes of the rows that readers see |
 | ``derived.py`` | the change between two vectors, derived from the changes of the tables |

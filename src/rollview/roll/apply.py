@@ -11,7 +11,6 @@ import logging
 import time
 from dataclasses import dataclass
 
-from rollview.delta.derivation import CHANGE
 from rollview.delta.passes import PASSES
 from rollview.engine.protocol import Kept
 from rollview.errors import UserError
@@ -19,15 +18,15 @@ from rollview.parse.names import quote
 from rollview.refresh.execute import Execution
 from rollview.roll.begin import overtaken
 from rollview.roll.extent import Extent
-from rollview.roll.reach import Reach
+from rollview.roll.reachable import Reachable
 from rollview.roll.rolling import Rolling, rolling
-from rollview.roll.rows import DELTA, between, change_of, delta_scan
+from rollview.roll.rows import DELTA_ROWS, between, change_of, delta_scan
 from rollview.roll.stored import Stored
 from rollview.store.protocol import Commit, Identity
 from rollview.strategy.no_op import NO_OP
 from rollview.strategy.plan import Advance, RefreshPlan, incremental
 from rollview.views.catalog import Catalog, Reflected
-from rollview.views.results import APPLY, RefreshResult, since
+from rollview.views.results import APPLY, Ran, RefreshResult, since
 from rollview.views.write import is_ours, stamped
 
 logger = logging.getLogger("rollview")
@@ -55,6 +54,7 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
                 jobs=work.jobs,
                 bytes_written=work.bytes_written,
                 seconds=since(begin),
+                ran=done.ran,
                 position=way.goal,
             )
     raise overtaken(name)
@@ -79,13 +79,14 @@ class _Gone:
 
     rows: int
     commit: Commit | None
+    ran: tuple[Ran, ...] = ()
 
 
 def _way(rolled: Rolling, position: int | None) -> _Way:
     """Raises UserError for a position that the delta does not reach."""
     before = rolled.reflected()
     stored = applicable(rolled, before)
-    extent, reach = stored.extent, Reach(rolled, stored)
+    extent, reach = stored.extent, Reachable(rolled, stored)
     goal = extent.mark if position is None else position
     upto = reach.within(goal)
     if upto is None:
@@ -130,17 +131,16 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
         return _Gone(0, None)
     catalog, view, state = rolled.catalog, rolled.view, rolled.state
     low, high = sorted((way.shown, way.upto))
-    relation = f"{DELTA} {CHANGE}"
     rows = between(delta_scan(state), low, high)
     labels = [column.label for column in rows.columns]
-    frame = catalog.engine.select(rows, {relation: rolled.delta.read(way.stored.version)}, labels)
+    frame = catalog.engine.select(rows, {DELTA_ROWS: rolled.delta.read(way.stored.version)}, labels)
     kept: Kept = catalog.engine.keep(frame)
     plan = RefreshPlan(APPLY, (Advance(),))
     if kept.rows:
         change = change_of(state, delta_scan(state), back=way.upto < way.shown)
         plan = incremental(APPLY, change, state.take(change), PASSES)
     stamp = stamped(view, way.vector, way.before.sequence + 1, APPLY, way.before.epoch)
-    execution = Execution(catalog, view, {relation: kept}, {}, {})
+    execution = Execution(catalog, view, {DELTA_ROWS: kept}, {}, {})
     try:
         with catalog.engine.errors(view.query.text):
             commit = execution.run(plan, stamp)
@@ -148,4 +148,6 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
         execution.forget()
         catalog.engine.forget([kept])
     logger.info("%s: from position %d to %d, %d rows of its delta", view.title, way.shown, way.goal, kept.rows)
-    return _Gone(kept.rows, commit) if is_ours(commit, stamp) else None
+    what = f"what was propagated, from position {way.shown} to {way.upto}"
+    ran = Ran("delta", what, kept.rows, (), (DELTA_ROWS,))
+    return _Gone(kept.rows, commit, (ran, *execution.ran)) if is_ours(commit, stamp) else None

@@ -28,8 +28,9 @@ from rollview.plan.expressions import ref
 from rollview.plan.nodes import Computed, Project, Scan, exactly, union_of
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.derived import derived_changes, no_changes
-from rollview.roll.reach import Reach, reach
-from rollview.roll.reading import DELTA_ROWS, STORED_ROWS, as_stored, nearest, read_as_of, shown_at, state_at
+from rollview.roll.reachable import Reachable, reachable
+from rollview.roll.reading import STORED_ROWS, as_stored, nearest, read_as_of, shown_at, state_at
+from rollview.roll.rows import DELTA_ROWS
 from rollview.roll.sources import TableSource
 from rollview.roll.visible import back, stored_changes
 from rollview.views.catalog import Catalog
@@ -97,7 +98,7 @@ class _ViewChanges:
     def __init__(self, catalog: Catalog, name: str, stack: ExitStack) -> None:
         self.view = catalog.get(name)
         self._catalog, self._engine, self._stack, self._name = catalog, catalog.engine, stack, name
-        self._reach: Reach | None = reach(catalog, name)
+        self._reach: Reachable | None = reachable(catalog, name)
         self._labels = [column.name for column in self.view.columns]
 
     @functools.cached_property
@@ -165,7 +166,7 @@ class _ViewChanges:
                 return found
         return self._compared(*(read_as_of(self._catalog, self._name, _goal(each)) for each in (after, upto)))
 
-    def _by_delta(self, found: Reach, one: int, other: int, *, timed: bool = False) -> Frame:
+    def _by_delta(self, found: Reachable, one: int, other: int, *, timed: bool = False) -> Frame:
         rolled, engine, layout = found.rolled, self._engine, self.view.layout
         if one == other:
             return self._timed_at(no_changes(self._catalog, self.view), other)

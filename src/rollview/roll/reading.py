@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rollview.delta.derivation import CHANGE
 from rollview.engine.protocol import Engine, Frame
 from rollview.errors import RollviewError, VersionGone
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import Computed, Node, Project, Scan
 from rollview.plan.reserved import STATE
-from rollview.roll.reach import Anchor, Reach, reach
-from rollview.roll.rows import DELTA, between, change_of, delta_scan
+from rollview.roll.reachable import Anchor, Reachable, reachable
+from rollview.roll.rows import DELTA_ROWS, between, change_of, delta_scan
 from rollview.state.state import State
 from rollview.state.top_rows import STORED
 from rollview.state.written import after
@@ -28,8 +27,8 @@ from rollview.views.catalog import Catalog
 from rollview.views.goal import Goal
 from rollview.views.relation import scan_of
 
-#: The names of the relations that plans over a state and its delta read.
-STORED_ROWS, DELTA_ROWS = f"{STATE} {STORED}", f"{DELTA} {CHANGE}"
+#: The name of the relation that has the rows of a stored version.
+STORED_ROWS = f"{STATE} {STORED}"
 
 
 def read_as_of(catalog: Catalog, name: str, goal: Goal) -> Frame:
@@ -37,21 +36,21 @@ def read_as_of(catalog: Catalog, name: str, goal: Goal) -> Frame:
     read from its stored rows and the delta; otherwise its query is run over its tables there."""
 
     def of_view(view: str) -> Frame | None:
-        found = reach(catalog, view)
+        found = reachable(catalog, view)
         position = None if found is None else found.position(goal.vector)
         return None if found is None or position is None else shown_at(found, position)
 
     return rows_as_of(catalog, name, goal, of_view)
 
 
-def shown_at(found: Reach, position: int) -> Frame:
+def shown_at(found: Reachable, position: int) -> Frame:
     """The view's rows at a position in reach."""
     view, engine = found.rolled.view, found.rolled.catalog.engine
     with engine.settings(view.settings):
         return engine.over_state(stored_at(found, position), view.layout.show)
 
 
-def stored_at(found: Reach, position: int) -> Frame:
+def stored_at(found: Reachable, position: int) -> Frame:
     """What is stored of the view at a position in reach."""
     rolled, engine = found.rolled, found.rolled.catalog.engine
     anchor, stored = nearest(found, position)
@@ -62,7 +61,7 @@ def stored_at(found: Reach, position: int) -> Frame:
     return as_stored(engine, engine.select(plan, frames, rolled.state.columns), engine.columns(stored))
 
 
-def nearest(found: Reach, position: int) -> tuple[Anchor, Frame]:
+def nearest(found: Reachable, position: int) -> tuple[Anchor, Frame]:
     """The stored version from which a position is reached, and its rows."""
     catalog, gone = found.rolled.catalog, None
     state = catalog.state(found.rolled.view.name)
@@ -103,7 +102,7 @@ def as_stored(engine: Engine, rows: Frame, wanted: Sequence[tuple[str, str]]) ->
     return engine.select(Project(scan, tuple(output)), {"rows": rows}, [name for name, _ in have])
 
 
-def _stands_outside(found: Reach, position: int) -> RollviewError:
+def _stands_outside(found: Reachable, position: int) -> RollviewError:
     title = found.rolled.view.title
     return VersionGone(
         f"No stored version of {title} leads to position {position}",

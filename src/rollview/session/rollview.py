@@ -29,12 +29,11 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
-from rollview.refresh.refresh import refresh_view
-from rollview.refresh.steps import Pace, refresh_in_steps
+from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
+from rollview.roll.following import refresh, refresh_all, refresh_upstream
 from rollview.roll.propagate import propagate
 from rollview.roll.results import OnStep, Propagated
 from rollview.session.answers import of_refresh, of_views
@@ -149,7 +148,7 @@ class Rollview(Moments):
         goal, position = goal_of(self.catalog, as_of)
         made = create_view(self.catalog, statement, self._trusted, goal)
         if made.strategy == NO_OP and goal.exact and not if_not_exists:  # the same view is there, at another moment
-            made = refresh_view(self.catalog, made.view, goal=goal)
+            made = refresh(self.catalog, made.view, goal=goal)
         return replace(made, position=position)
 
     def declare_deterministic(self, *functions: str) -> None:
@@ -198,10 +197,7 @@ class Rollview(Moments):
         progress: Callable[[RefreshResult], None] | None = None,
     ) -> RefreshResult:
         goal, position = goal_of(self.catalog, as_of)
-        if pace is None:
-            done = refresh_view(self.catalog, name, full=full, goal=goal)
-        else:
-            done = refresh_in_steps(self.catalog, name, goal, pace, progress)
+        done = refresh(self.catalog, name, full=full, goal=goal, pace=pace, progress=progress)
         return replace(done, position=position)
 
     def refresh_all(

@@ -26,7 +26,7 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class Reach:
+class Reachable:
     """A view and its delta, which belongs to the rows that are stored now."""
 
     rolled: Rolling
@@ -72,7 +72,7 @@ class Reach:
         return {table: found.get(table) for table in self.rolled.view.tables}
 
 
-def reach(catalog: Catalog, name: str) -> Reach | None:
+def reachable(catalog: Catalog, name: str) -> Reachable | None:
     """The delta of a view; None if it has none, or one of rows that are not stored any more."""
     if not catalog.store.exists(catalog.delta(name)):
         return None
@@ -83,4 +83,4 @@ def reach(catalog: Catalog, name: str) -> Reach | None:
     stored = rolled.delta.stored()
     if stored is None or stored.extent.epoch != rolled.reflected().epoch or not is_as_stored(catalog, rolled.view):
         return None
-    return Reach(rolled, stored)
+    return Reachable(rolled, stored)
