@@ -280,11 +280,12 @@ def test_what_has_not_been_propagated_cannot_be_applied() -> None:
             rv.apply("pairs", as_of=moment)
 
 
-def test_the_example_of_the_documentation_runs_and_prints_what_it_says() -> None:
+def test_the_examples_of_the_documentation_run_and_print_what_it_says() -> None:
     text = (Path(__file__).parents[2] / "docs" / "rolling.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (said,) = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == said
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == text.count("```python") == 2
+    for code, said in examples:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, {})
+        assert printed.getvalue() == said

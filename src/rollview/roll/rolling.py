@@ -57,6 +57,13 @@ def rolling(catalog: Catalog, name: str) -> Rolling:
     )
 
 
+def why_not(catalog: Catalog, name: str) -> str | None:
+    """Why a view cannot be propagated; None if it can."""
+    view = catalog.get(name)
+    state = catalog.compiled(view).state
+    return _why_not(catalog, view, state) or (REASONS["not_compiled"] if state is None else None)
+
+
 def _why_not(catalog: Catalog, view: View, state: State | None) -> str | None:
     if view.policy is Policy.FULL:
         return "its policy is FULL"
