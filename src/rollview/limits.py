@@ -122,6 +122,11 @@ class Limits:
         "the first step of a refresh with `step_seconds` has up to this many changed rows",
         "the steps after it have as many as the time measured allows",
     )
+    clock_commits: int = _limit(
+        100,
+        "after this many commits the table of the commit clock is tidied; this many stay",
+        "a look at the tables is a commit with a small file of its own",
+    )
     refresh_attempts: int = _limit(
         5,
         "a refresh that another session overtakes is tried this many times",

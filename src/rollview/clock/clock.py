@@ -64,7 +64,7 @@ class CommitClock:
         self.store, self.engine = store, engine
         self._limits = limits
         self._now, self._sleep = now, sleep
-        self._stored = StoredClock(store, engine)
+        self._stored = StoredClock(store, engine, limits)
         self._lock = threading.RLock()
         self._seen: dict[str, tuple[Identity | None, Identity]] = {}
         self.skipped: Mapping[str, RollviewError] = {}
