@@ -14,5 +14,6 @@
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries, each a commit |
 | ``apply.py`` | the delta merged into the stored view |
+| ``reach.py`` | how far a delta reaches, for people, and what it needs of the base tables |
 | ``results.py`` | what propagating did |
 """
