@@ -89,6 +89,9 @@ def _query(choose: random.Random, keyed: Sequence[bool]) -> str:
         return f"{_select(choose, keyed, 'v')} UNION ALL {_select(choose, keyed, 'v')}"
     if form < 0.2:
         return "WITH c AS (SELECT k, v FROM t0 WHERE v > 0) SELECT a.v, b.v AS w FROM c a JOIN c b ON a.k = b.k JOIN t1 ON t1.k = a.k"
+    if form < 0.3:
+        distinct = _select(choose, keyed, "v").replace("SELECT", "SELECT DISTINCT", 1)
+        return choose.choice([distinct, f"{_select(choose, keyed, 'v')} UNION {_select(choose, keyed, 'v')}"])
     return _select(choose, keyed, choose.choice(["rows", "v", "groups", "groups", "total"]))
 
 

@@ -123,6 +123,11 @@ class CommitClock:
         with self._lock:
             return self._close(wanted, {*tables, *timeline.tables}) or None
 
+    def known_at(self, time: datetime) -> int:
+        """The last position at or before a time, of those that have been given; 0 if there is none."""
+        with self._lock:
+            return self._stored.timeline.at(micros(time))
+
     def of(self, vector: Mapping[str, int | Identity]) -> int | None:
         """The first position at which these tables stand at these versions; None if they stand so at none. A number
         means a version of the table that has the name now."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import relation_name
 from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
+from rollview.parse.durations import length_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
@@ -40,6 +41,7 @@ def explain_view(catalog: Catalog, name: str) -> Explanation:
         view=view.name,
         policy=view.policy.value,
         comment=view.comment,
+        keep_changes=None if view.keep_changes is None else length_of(view.keep_changes),
         query=view.query.text,
         columns=tuple((column.name, column.type) for column in view.columns),
         reads=tuple(_reads(catalog, view, now)),

@@ -14,5 +14,7 @@
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries, each a commit |
 | ``apply.py`` | the delta merged into the stored view |
+| ``prune.py`` | old changes removed from a delta, and then from the disk |
+| ``reach.py`` | how far a delta reaches, for people, and what it needs of the base tables |
 | ``results.py`` | what propagating did |
 """
