@@ -98,6 +98,13 @@ class Execution:
         self._report(Ran(name, "", None if kept is None else kept.rows, done, _reads(fitting), fitting is None))
         return kept
 
+    def derived(self, steps: Sequence[Step]) -> Kept | None:
+        """The rows of the last one of some steps, kept until ``forget``; None if there can be none."""
+        *before, last = steps
+        for step in before:
+            self._compute(step)
+        return self.computed(last.name, last.plan)
+
     def forget(self) -> None:
         """The rows of the steps are needed no more."""
         self.catalog.engine.forget(self._kept)

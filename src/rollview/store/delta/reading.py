@@ -340,7 +340,7 @@ def _readable(table: str) -> Iterator[None]:
         raise
 
 
-#: Parts of the names of Delta's errors about versions that it does not have, or does not read any more: it refuses those
+#: Parts of the names of Delta's errors about versions that it does not have, or no longer reads: it refuses those
 #: that are older than the table keeps removed files, even if the files are there.
 _NO_VERSION = ("VERSION_NOT_FOUND", "TIMESTAMP_EARLIER", "LOG_FILE", "BEYOND_DELETED_FILE_RETENTION")
 
