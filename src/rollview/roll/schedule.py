@@ -2,9 +2,9 @@
 
 The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number of
 rows: a table with few changes is forwarded far by one query, a busy one needs many. Until the other tables have
-followed, the changes of a table that is ahead are read again by each of their queries: so no table goes further ahead
-than half of that number of rows. A commit with more rows is cut into parts. While its parts are forwarded, no other
-table is, because each part must see the others at the same position.
+followed, the changes of a table that is ahead are read again by each of their queries: so all tables together go no
+further ahead than half of that number of rows. A commit with more rows is cut into parts. While its parts are
+forwarded, no other table is, because each part must see the others at the same position.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def next_interval(
     if not order:
         return None
     table, *others = order[0], *(other for other in forwarded if other != order[0])
-    bound, own, at = most[table], backlogs[table], forwarded[table]
-    bound = max(bound - ahead(others, forwarded, backlogs, at + 1), 1)
+    bound, own, at = max(most[table], 1), backlogs[table], forwarded[table]
     second = min((forwarded[other] for other in others), default=None)
 
     def fits(upto: int) -> bool:
