@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from rollview.roll.schedule import Backlog, Interval, ahead, freely, next_interval
+from rollview.roll.schedule import Backlog, Interval, freely, next_interval
 from seeds import numbers
 
 BOUND = 100
@@ -16,9 +16,9 @@ def steps(backlogs: Mapping[str, Backlog], bound: int = BOUND) -> list[tuple[Int
     forwarded, found = freely(dict.fromkeys(backlogs, 0), backlogs), []
     most = dict.fromkeys(backlogs, bound)
     while (interval := next_interval(forwarded, backlogs, most)) is not None:
-        others = [table for table in backlogs if table != interval.table]
         assert forwarded[interval.table] == interval.after == min(forwarded.values())
-        found.append((interval, ahead(others, forwarded, backlogs, interval.after + 1)))
+        ahead = [each.rows(interval.after + 1, forwarded[t]) for t, each in backlogs.items() if t != interval.table]
+        found.append((interval, sum(ahead)))
         forwarded = freely({**forwarded, interval.table: interval.upto}, backlogs)
     return found
 
@@ -44,24 +44,23 @@ def test_a_commit_of_more_rows_is_cut_and_what_comes_before_it_goes_first() -> N
     ]
 
 
-def test_no_query_takes_in_more_rows_and_tables_ahead_add_half_as_many() -> None:
-    """Whatever the commits are. Beyond that, a query reads the rest of a commit that alone has more than half."""
+def test_no_query_takes_in_more_rows_nor_more_of_each_table_that_is_ahead() -> None:
+    """Whatever the commits are, also those that must be cut."""
     for seed in numbers(200):
         check_bounds(random.Random(seed))
 
 
 def check_bounds(choose: random.Random) -> None:
-    backlogs, largest = {}, 0
+    backlogs = {}
     for table in "abcd"[: choose.randint(1, 4)]:
         share, top = choose.random(), choose.choice([5, 40, 120, 400])
         rows = {position: choose.randint(1, top) for position in range(1, 200) if choose.random() < share}
         backlogs[table] = backlog(rows, 200)
-        largest = max([largest, *rows.values()])
     taken = dict.fromkeys(backlogs, 0)
     for interval, compensated in steps(backlogs):
         own = backlogs[interval.table].rows(interval.after, interval.upto)
         parts = 1 if interval.cut is None else interval.cut.parts
         assert -(-own // parts) <= BOUND
-        assert compensated <= max(BOUND // 2, largest * (len(backlogs) - 1))
+        assert compensated <= BOUND * (len(backlogs) - 1)
         taken[interval.table] += own
     assert taken == {table: each.rows(0, 200) for table, each in backlogs.items()}
