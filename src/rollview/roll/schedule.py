@@ -1,10 +1,10 @@
 """Which changes the next forward query takes in. Nothing is read here but the numbers of changed rows.
 
-The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number of
-rows: a table with few changes is forwarded far by one query, a busy one needs many. So a table is ahead of the others by
-one query at most; until they have followed, its changes are read again by each of theirs. A commit with more rows is cut
-into parts. It goes when all other tables have come as far, so none of them reads its changes again. While its parts are
-forwarded, no other table is, because each part must see the others at the same position.
+The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number
+of rows: a table with few changes is forwarded far by one query, a busy one needs many. So a table is ahead of the
+others by one query at most; until they have followed, its changes are read again by each of theirs. A commit with more
+rows is cut into parts. It goes when all other tables have come as far, so none of them reads its changes again. While
+its parts are forwarded, no other table is, because each part must see the others at the same position.
 """
 
 from __future__ import annotations
