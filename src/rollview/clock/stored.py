@@ -35,6 +35,7 @@ _SCHEMA = pa.schema(
         ("version", pa.int64()),
         ("mark", pa.string()),
         ("rows", pa.int64()),
+        ("signed", pa.int64()),
     ]
 )
 

@@ -78,6 +78,11 @@ class Commit:
     mark: str | None = field(default=None, compare=False)
 
     @property
+    def signed(self) -> int | None:
+        """The rows that it deleted and inserted."""
+        return None if self.inserted is None or self.deleted is None else self.inserted + self.deleted
+
+    @property
     def changes_rows(self) -> bool:
         """Whether the commit may have changed what the table shows. Compaction and changes of properties do not."""
         return (self.inserted, self.deleted) != (0, 0) or self.operation.startswith(("CREATE", "REPLACE"))
