@@ -72,9 +72,10 @@ def content(core: Core) -> Any:
         for item in items.values():
             assert item.projected, "a join tuple without rows"
             keys = tuple(_decoded(core, v.key, core.shape.vertices[v.vertex].layout) for v in item.values)
-            tuples[part.number, keys] = {
-                _decoded(core, projected, part.layout): tuple(state) for projected, state in item.projected.items()
-            }
+            states: dict[Any, list[Any]] = {}  # 0.0 and −0.0 are two projected tuples that look the same
+            for projected, state in sorted(item.projected.items()):
+                states.setdefault(_decoded(core, projected, part.layout), []).append(tuple(state))
+            tuples[part.number, keys] = {key: sorted(each) for key, each in states.items()}
     values = {}
     for vertex, found in zip(core.shape.vertices, graph.values, strict=True):
         for value in found.values():

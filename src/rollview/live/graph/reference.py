@@ -45,6 +45,8 @@ def no_such_row(shape: Shape, part: int) -> NoSuchRow:
 class ReferenceGraph:
     """Implements ``Graph``."""
 
+    shows = distinct = False
+
     def __init__(self, shape: Shape, look_ahead: LookAhead, piece: int) -> None:
         self.shape, self._piece = shape, piece
         sides = [{vertex: side for side, vertex in enumerate(part.vertices)} for part in shape.parts]

@@ -29,9 +29,10 @@ class CompiledGraph:
         self._words = self.plan.words()
         self._height = self.plan.fields + 1 + self.plan.sums
         self._state = np.zeros(n.PATH + self.plan.fields + 1, dtype=np.int64)
-        self._few = np.empty((self._height, _FEW), dtype=np.int64)
+        self._few = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
         self._kernel = kernel()
         self.arena = _empty(self.plan)
+        self.shows, self.distinct = self.plan.shown.rows, self.plan.shown.distinct
 
     @property
     def visited(self) -> int:
@@ -44,13 +45,16 @@ class CompiledGraph:
         """Like ``change``; of each row, all words lie side by side: keys, fields, count, sums."""
         words, count = rows.reshape(-1), len(rows)
         plan, state, kernel = self._words, self._state, self._kernel
-        counts = rows[:, self.plan.parts[part].in_fields + self.plan.parts[part].width]
-        if count and counts.min() <= 0:
-            words = words.copy()
-            if count > 1:
-                kernel.added_up(plan, part, words, count)
-            if not kernel.possible(self.arena, plan, state, part, words, count):
-                raise no_such_row(self.shape, part)
+        if not count:
+            return
+        counted = self.plan.parts[part].in_fields + self.plan.parts[part].width
+        least = rows[0, counted] if count == 1 else rows[:, counted].min()
+        if count > 1 and (least <= 0 or (push and self.distinct)):
+            words = rows.copy().reshape(-1)
+            kernel.added_up(plan, part, words, count)
+            words = _deleted_first(words.reshape(rows.shape), counted).reshape(-1)
+        if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
+            raise no_such_row(self.shape, part)
         state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
         while True:
             self.arena = kernel.changed(self.arena, plan, state, part, words, count, push, out)
@@ -58,7 +62,7 @@ class CompiledGraph:
                 yield found
             if state[n.ROW] == count:
                 return
-            out = np.empty((self._height, self._piece), dtype=np.int64)
+            out = self._larger(out)
 
     def generate(self, part: int, vertex: int | None = None, keys: Sequence[tuple[int, ...]] = ()) -> Iterator[Paths]:
         state = self._state
@@ -70,7 +74,7 @@ class CompiledGraph:
             if (found := self._paths(out)) is not None:
                 yield found
             if not done:
-                out = np.empty((self._height, self._piece), dtype=np.int64)
+                out = self._larger(out)
 
     def size(self) -> Size:
         values, tuples, projected = (int(self.arena[at]) for at in (n.VERTEX_VALUES, n.JOIN_TUPLES, n.PROJECTED))
@@ -97,6 +101,10 @@ class CompiledGraph:
         found: Words = self._kernel.listed_tuples(self.arena, self._words, part)
         return found
 
+    def _larger(self, out: Words) -> Words:
+        """What a kernel puts out next."""
+        return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
+
     def _paths(self, out: Words) -> Paths | None:
         """What a kernel has put out."""
         if not (done := int(self._state[n.DONE])):
@@ -108,7 +116,14 @@ class CompiledGraph:
 
 def row_words(rows: Rows) -> Words:
     """All words of each row, side by side."""
+    if rows.all is not None:
+        return rows.all
     return np.concatenate([*rows.keys, rows.fields, rows.counts[:, None], rows.sums], axis=1)
+
+
+def _deleted_first(rows: Words, counted: int) -> Words:
+    signs = rows[:, counted] > 0
+    return rows if signs.all() or not signs.any() else rows[np.argsort(signs, kind="stable")]
 
 
 def _empty(plan: Plan) -> Words:

@@ -19,15 +19,19 @@ TABLES = FREE + SMALL + LARGE + 1
 TABLE_WORDS = 3
 
 # The plan's first words.
-LOOK_AHEAD, PARTS, VERTICES, FIELDS, SUMS, DELTA = 0, 1, 2, 3, 4, 5
+LOOK_AHEAD, PARTS, VERTICES, FIELDS, SUMS, DELTA, NULLS_OUT = range(7)
 NONE, LOCAL, GLOBAL = 0, 1, 2
 HEAD = 8
 
 # Of a part: its sides, whether it has only one, the words of a projected tuple's fields, its sums, its words in all; the
-# words of a join tuple, its table; where its fields and sums are in the output, its fields and all in a changed row;
-# its steps, where they and its sides are in the plan.
-SIDES, LEAF, WIDTH, PUSHED, STRIDE, TUPLE, TABLE, OUT, OUT_SUMS, IN_FIELDS, IN_WIDTH, STEPS, STEPS_AT, SIDES_AT = range(14)
-PART_WORDS = 14
+# words of a join tuple, its table; where its sums are in the output, its fields and all in a changed row; its steps, where
+# they and its sides are in the plan; which of its words are put out: how many, and where this is in the plan; the same of
+# its bits for NULL, and where their word is.
+SIDES, LEAF, WIDTH, PUSHED, STRIDE, TUPLE, TABLE, OUT_SUMS, IN_FIELDS, IN_WIDTH, STEPS, STEPS_AT, SIDES_AT = range(13)
+SHOWN, SHOWN_AT, BITS, BITS_AT, NULLS = range(13, 18)
+PART_WORDS = 18
+# Of a word that is put out: where it is in the fields, and its column. Of a bit: its number, and that in the output.
+PAIR_WORDS = 2
 # Of a part's side: its vertex, the part's slot in a vertex value, where the key is in a changed row.
 VERTEX, SLOT, IN_KEY = 0, 1, 2
 SIDE_WORDS = 3
@@ -50,8 +54,8 @@ ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES = range(8)
 # What it does: the next row, a traversal, a traversal at a completed path.
 NEXT, WALKING, WRITING = 0, 1, 2
 # For each step, the place in its list; for each part, where its projected tuples are, its join tuple, the chosen one of
-# its projected tuples, its count; the parts that have several; the vertex values of the first part.
+# its projected tuples, its count, its bits for NULL; the parts that have several; the vertex values of the first part.
 AT = 8
-HAS, CHOICE, PLACE, COUNT, MANY, VALUES = (AT + MOST_PARTS * i for i in range(1, 7))
-#: The fields of the path so far.
-PATH = AT + MOST_PARTS * 7
+HAS, CHOICE, PLACE, COUNT, ZEROS, MANY, VALUES = (AT + MOST_PARTS * i for i in range(1, 8))
+#: The columns of the path so far.
+PATH = AT + MOST_PARTS * 8

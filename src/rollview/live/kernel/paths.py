@@ -1,7 +1,8 @@
 """Completed paths, written to the output: a row for each choice of one projected tuple of each part.
 
 The fields of parts are put into the path so far when their join tuple is chosen. If it has several projected tuples,
-all are tried in turn; those of the last part are written in one go. The output has a column for each word.
+all are tried in turn; those of the last part are written in one go. The output has a column for each word: of all fields
+of all parts, or of what the view shows.
 """
 
 from __future__ import annotations
@@ -9,34 +10,58 @@ from __future__ import annotations
 from rollview.live.interning import Words
 from rollview.live.kernel.look_ahead import part_at
 from rollview.live.kernel.numbers import (
+    BITS,
+    BITS_AT,
     COUNT,
     DONE,
     FIELDS,
     HAS,
     INNER,
     MANY,
-    OUT,
+    NULLS,
+    NULLS_OUT,
     OUT_SUMS,
+    PAIR_WORDS,
     PARTS,
     PATH,
     PLACE,
     PUSHED,
     SEVERAL,
+    SHOWN,
+    SHOWN_AT,
     STRIDE,
     SUMS,
     WIDTH,
+    ZEROS,
 )
 
 
 def put_tuple(arena: Words, plan: Words, state: Words, part: int, number: int) -> None:
     """Puts one of the projected tuples of a part into the path."""
     own = part_at(part)
-    width = plan[own + WIDTH]
-    at, to = arena[state[HAS + part]] + number * plan[own + STRIDE], PATH + plan[own + OUT]
-    for i in range(width):
-        state[to + i] = arena[at + i]
-    state[COUNT + part] = arena[at + width]
+    at = arena[state[HAS + part]] + number * plan[own + STRIDE]
+    pair = plan[own + SHOWN_AT]
+    for _ in range(plan[own + SHOWN]):
+        state[PATH + plan[pair + 1]] = arena[at + plan[pair]]
+        pair += PAIR_WORDS
+    state[COUNT + part] = arena[at + plan[own + WIDTH]]
+    state[ZEROS + part] = zeros(arena, plan, part, at)
     state[PLACE + part] = number
+
+
+def zeros(arena: Words, plan: Words, part: int, at: int) -> int:
+    """The bits for NULL that a projected tuple has in the output."""
+    own = part_at(part)
+    if plan[own + BITS] == 0:
+        return 0
+    bits = arena[at + plan[own + NULLS]]
+    found = 0
+    if bits:
+        pair = plan[own + BITS_AT]
+        for _ in range(plan[own + BITS]):
+            found |= (bits >> plan[pair] & 1) << plan[pair + 1]
+            pair += PAIR_WORDS
+    return found
 
 
 def several_found(arena: Words, plan: Words, state: Words, last: int) -> None:
@@ -81,20 +106,29 @@ def write_tuples(
 ) -> None:
     """Writes the path with some of the projected tuples of the last part."""
     own = part_at(last)
-    width, stride, first = plan[own + WIDTH], plan[own + STRIDE], plan[own + OUT]
+    width, stride = plan[own + WIDTH], plan[own + STRIDE]
     base, to = arena[state[HAS + last]] + begin * stride, state[DONE]
-    weight = 1
+    weight, bits = 1, 0
     for part in range(plan[PARTS]):
         if part != last:
             weight *= state[COUNT + part]
-    for i in range(plan[FIELDS]):
-        if first <= i < first + width:
-            for j in range(count):
-                out[i, to + j] = arena[base + j * stride + i - first]
-        else:
-            word = state[PATH + i]
-            for j in range(count):
-                out[i, to + j] = word
+            bits |= state[ZEROS + part]
+            pair = plan[part_at(part) + SHOWN_AT]
+            for _ in range(plan[part_at(part) + SHOWN]):
+                column = plan[pair + 1]
+                word = state[PATH + column]
+                for j in range(count):
+                    out[column, to + j] = word
+                pair += PAIR_WORDS
+    pair = plan[own + SHOWN_AT]
+    for _ in range(plan[own + SHOWN]):
+        column, at = plan[pair + 1], base + plan[pair]
+        for j in range(count):
+            out[column, to + j] = arena[at + j * stride]
+        pair += PAIR_WORDS
+    if plan[NULLS_OUT] >= 0:
+        for j in range(count):
+            out[plan[NULLS_OUT], to + j] = bits | zeros(arena, plan, last, base + j * stride)
     for j in range(count):
         out[plan[FIELDS], to + j] = weight * arena[base + j * stride + width]
     if plan[SUMS]:

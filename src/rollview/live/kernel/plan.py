@@ -10,6 +10,7 @@ import numpy as np
 from rollview.live.graph.protocol import LookAhead
 from rollview.live.interning import Words
 from rollview.live.kernel import numbers as n
+from rollview.live.kernel.shown import Shown, shown
 from rollview.live.shape import Shape
 
 _LOOK_AHEADS = {LookAhead.NONE: n.NONE, LookAhead.LOCAL: n.LOCAL, LookAhead.GLOBAL: n.GLOBAL}
@@ -36,7 +37,6 @@ class PartPlan:
     width: int
     pushed: int
     table: int
-    out: int
     out_sums: int
 
     @property
@@ -78,9 +78,14 @@ class Plan:
     parts: tuple[PartPlan, ...]
     vertices: tuple[VertexPlan, ...]
     steps: tuple[tuple[StepPlan, ...], ...]
-    fields: int
+    shown: Shown
     sums: int
     delta: int
+
+    @property
+    def fields(self) -> int:
+        """The columns of the output that are fields."""
+        return self.shown.columns
 
     @property
     def top(self) -> int:
@@ -97,7 +102,7 @@ class Plan:
         parts, vertices = self.parts, self.vertices
         more = n.HEAD + len(parts) * n.PART_WORDS + len(vertices) * n.VERTEX_WORDS
         tail: list[int] = []
-        head = [_LOOK_AHEADS[self.look_ahead], len(parts), len(vertices), self.fields, self.sums, self.delta, 0, 0]
+        head = [_LOOK_AHEADS[self.look_ahead], len(parts), len(vertices), self.fields, self.sums, self.delta, self.shown.nulls, 0]
         for part, steps in zip(parts, self.steps, strict=True):
             steps_at = more + len(tail)
             for step in steps:
@@ -106,8 +111,11 @@ class Plan:
             for vertex, key in zip(part.vertices, part.keys, strict=False):
                 tail += [vertex, vertices[vertex].slots[part.number], key]
             head += [len(part.vertices), part.leaf, part.width, part.pushed, part.stride, part.tuple, part.table]
-            head += [part.out, part.out_sums, part.in_fields, part.in_fields + part.stride]
-            head += [len(steps), steps_at, sides_at]
+            head += [part.out_sums, part.in_fields, part.in_fields + part.stride, len(steps), steps_at, sides_at]
+            for pairs in (self.shown.words[part.number], self.shown.bits[part.number]):
+                head += [len(pairs), more + len(tail)]
+                tail += [number for pair in pairs for number in pair]
+            head += [part.width - 1]
         for each in vertices:
             head += [each.key, each.size, each.table, len(each.slots), more + len(tail)]
             for member, slot in each.slots.items():
@@ -120,19 +128,18 @@ def plan_of(shape: Shape, look_ahead: LookAhead) -> Plan:
     sides = [part.vertices or (0,) for part in shape.parts]
     vertices = _vertices(shape, sides)
     tables = n.TABLES + n.TABLE_WORDS * len(vertices)
-    parts = []
-    fields, sums = 0, 0
+    columns = shown(shape)
+    parts, sums = [], 0
     for part in shape.parts:
         keys = [0]
         for vertex in sides[part.number]:
             keys.append(keys[-1] + vertices[vertex].key)
         table = tables + n.TABLE_WORDS * part.number
-        width, pushed = part.layout.width, len(part.pushed)
-        parts.append(PartPlan(part.number, sides[part.number], tuple(keys), width, pushed, table, fields, sums))
-        fields, sums = fields + width, sums + 3 * pushed
-    parts = [PartPlan(p.number, p.vertices, p.keys, p.width, p.pushed, p.table, p.out, fields + 1 + p.out_sums) for p in parts]
+        own = (part.number, sides[part.number], tuple(keys), part.layout.width, len(part.pushed), table)
+        parts.append(PartPlan(*own, columns.columns + 1 + sums))
+        sums += 3 * len(part.pushed)
     steps = tuple(_steps(shape, sides, vertices, part.number) for part in shape.parts)
-    return Plan(look_ahead, tuple(parts), vertices, steps, fields, sums, tables + n.TABLE_WORDS * len(parts))
+    return Plan(look_ahead, tuple(parts), vertices, steps, columns, sums, tables + n.TABLE_WORDS * len(parts))
 
 
 def _vertices(shape: Shape, sides: Sequence[Sequence[int]]) -> tuple[VertexPlan, ...]:
