@@ -129,7 +129,8 @@ class Core:
         self.interner.sweep(used if self._groups is None else used | self._groups.numbers())
 
     def _applied(self, ingested: Sequence[tuple[int, Rows]], done: list[tuple[int, Rows]]) -> Change:
-        net = Net(self.layout.width, self.rows_in_memory)
+        distinct = len(ingested) == 1 and self.graph.distinct
+        net = Net(self.layout.width, self.rows_in_memory, distinct=distinct)
         for part, changed in ingested:
             pieces = self.graph.change(part, changed, push=self.push)
             first = next(pieces, None)  # raises before anything is changed if the rows cannot be
@@ -153,6 +154,8 @@ class Core:
         net.add(*self._of_paths(paths))
 
     def _of_paths(self, paths: Paths) -> tuple[Words, Words]:
+        if self.graph.shows:
+            return paths.fields, paths.weights
         assert self._shown is not None
         kept = self._residual.paths(paths)
         return self._shown.words(kept.fields), kept.weights

@@ -64,11 +64,12 @@ def refresh_all(
     pace: Pace | None = None,
     progress: Callable[[RefreshResult], None] | None = None,
     first: First | None = None,
+    refresh: Callable[..., RefreshResult] = refresh_view,
 ) -> list[Outcome]:
     """Refreshes every view, or those that are named, to the versions that the base tables have now, or to a goal.
     ``resting`` views are not tried: those that read them are skipped, as if they had failed. With a ``pace``, each goes
     there in steps; ``progress`` is called after each of them. Unless a refresh is ``full``, it follows what ``first``
-    does."""
+    does. ``refresh`` is how one view goes there at once."""
     views: dict[str, View] = {}
     outcomes: dict[str, Outcome] = {}
     for name in dict.fromkeys(catalog.names() if names is None else names):
@@ -78,8 +79,9 @@ def refresh_all(
             except Exception as error:
                 outcomes[name] = _failed(name, error)
     stepping = None if pace is None else functools.partial(refresh_in_steps, catalog, pace=pace, progress=progress)
-    before = None if full else first
-    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, goal, stepping, before, full=full)]
+    plain, before = functools.partial(refresh, catalog), None if full else first
+    done = _refresh(catalog, views, {*outcomes, *resting}, goal, plain, stepping, before, full=full)
+    return [*outcomes.values(), *done]
 
 
 def levels(views: Mapping[str, View]) -> list[list[str]]:
@@ -99,6 +101,7 @@ def _refresh(
     views: Mapping[str, View],
     lost: set[str],
     goal: Goal,
+    plain: Callable[..., RefreshResult],
     stepping: Callable[..., RefreshResult] | None,
     first: First | None,
     *,
@@ -106,7 +109,7 @@ def _refresh(
 ) -> list[Outcome]:
     """The base tables' versions are fixed before the first view is refreshed: whatever is written meanwhile, all views
     come to show the same state of them. Views over a ``lost`` one are skipped. ``stepping`` refreshes a view in steps;
-    without it, a view goes there at once, and reads changes that others have read."""
+    without it, ``plain`` refreshes it at once, and reads changes that others have read."""
     vector = dict(goal.vector)
     for table in sorted({table for view in views.values() for table in view.tables} - views.keys() - lost):
         try:
@@ -116,10 +119,10 @@ def _refresh(
             continue
     freshness = Freshness(catalog, vector)
     with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
-        refresh = stepping or functools.partial(refresh_view, catalog, full=full, changes=changes, freshness=freshness)
+        one = stepping or functools.partial(plain, full=full, changes=changes, freshness=freshness)
         if first is not None:
-            refresh = functools.partial(_after, first, refresh)
-        return _by_levels(catalog, views, lost, vector, freshness, refresh, exact=goal.exact, full=full)
+            one = functools.partial(_after, first, one)
+        return _by_levels(catalog, views, lost, vector, freshness, one, exact=goal.exact, full=full)
 
 
 def _after(first: First, refresh: Callable[..., RefreshResult], name: str, goal: Goal) -> RefreshResult:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from rollview.codegen.printer import printed
 from rollview.delta.analysis.fan_out import before_consolidation, consolidating, most_rows
 from rollview.delta.derivation import NEW, OLD, STEP, Step
-from rollview.delta.passes.running import fitted
+from rollview.delta.passes.run_time import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from rollview.delta.passes import PASSES
 from rollview.engine.protocol import Kept
 from rollview.errors import UserError
+from rollview.parse.durations import length_of
 from rollview.parse.names import quote
 from rollview.refresh.execute import Execution
 from rollview.roll.begin import overtaken
 from rollview.roll.extent import Extent
+from rollview.roll.prune import kept_seconds, tend
 from rollview.roll.reachable import Reachable
 from rollview.roll.rolling import Rolling, rolling
 from rollview.roll.rows import DELTA_ROWS, between, change_of, delta_scan
@@ -41,6 +43,7 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
             way = _way(rolled, position)
             done = _gone(rolled, way)
         if done is not None:
+            tend(catalog, name)
             written = 0 if done.commit is None else done.commit.rows or 0
             return RefreshResult(
                 name,
@@ -116,13 +119,15 @@ def applicable(rolled: Rolling, before: Reflected) -> Stored:
 
 
 def _not_reached(rolled: Rolling, extent: Extent, position: int) -> UserError:
-    title = rolled.view.title
-    todo = f"rv.propagate({title!r}) goes on" if position > extent.mark else f"REFRESH MATERIALIZED VIEW {quote(title)}"
-    return UserError(
-        f"The changes of {title} are not known up to position {position}",
-        why=f"they are known from position {extent.begin} to {extent.mark}",
-        todo=todo if position > extent.mark else f"{todo} AS OF POSITION {position}, if its tables still have that",
-    )
+    view, why = rolled.view, f"they are known from position {extent.begin} to {extent.mark}"
+    if position > extent.mark:
+        todo = f"rv.propagate({view.title!r}) goes on"
+    else:
+        refresh = f"REFRESH MATERIALIZED VIEW {quote(view.title)} AS OF POSITION {position}"
+        todo = f"{refresh}, if its tables still have that"
+        if extent.pruned:
+            why += f"; older ones are kept for {length_of(kept_seconds(rolled.catalog, view))}"
+    return UserError(f"The changes of {view.title} are not known up to position {position}", why=why, todo=todo)
 
 
 def _gone(rolled: Rolling, way: _Way) -> _Gone | None:

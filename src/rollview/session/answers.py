@@ -36,8 +36,9 @@ def of_views(views: list[ViewStatus]) -> Answer:
         "last_refresh": "STRING",
         "comment": "STRING",
         "damage": "STRING",
+        "keep_changes": "STRING",
     }
-    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage] for v in views]
+    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage, v.keep_changes] for v in views]
     return Answer(columns, rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,6 +15,7 @@ from rollview.errors import (
     UserError,
 )
 from rollview.limits import DEFAULT, Limits
+from rollview.parse.durations import seconds_of
 from rollview.parse.names import parse_name
 from rollview.parse.parameters import Args, bound
 from rollview.parse.tokens import split_script
@@ -133,9 +135,11 @@ class Rollview(Moments):
         if_not_exists: bool = False,
         args: Args | None = None,
         as_of: AsOf | None = None,
+        keep_changes: str | timedelta | None = None,
     ) -> RefreshResult:
         """Makes a materialized view, at the newest versions of its tables or AS OF a moment: see ``refresh``. ``args``
-        are values for markers in the query, as for ``sql``."""
+        are values for markers in the query, as for ``sql``. ``keep_changes`` is how long its timed delta is kept
+        (``'7 days'``): see ``propagate``."""
         check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if args is not None:
@@ -144,7 +148,8 @@ class Rollview(Moments):
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
         check_text(name, NAME, NAME_TODO)
-        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
+        kept = None if keep_changes is None else seconds_of(keep_changes, "keep_changes")
+        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists, kept)
         goal, position = goal_of(self.catalog, as_of)
         made = create_view(self.catalog, statement, self._trusted, goal)
         if made.strategy == NO_OP and goal.exact and not if_not_exists:  # the same view is there, at another moment

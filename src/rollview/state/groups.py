@@ -23,7 +23,7 @@ from rollview.state.columns import ONE, feed_of, scan_of, text_of
 from rollview.state.finish import SHOWN, Finish, computed_columns, group_labels, order_columns
 from rollview.state.state import Followed, Shown, State
 from rollview.state.types import Types, averaged_in, settled_partial
-from rollview.state.view_delta import GroupSums, TouchedGroups, ViewDelta
+from rollview.state.view_delta import AffectedGroups, GroupSums, ViewDelta
 from rollview.state.writes import UpsertRows, Write
 
 
@@ -44,7 +44,7 @@ class Groups(State):
     def take(self, delta: ViewDelta) -> Write:
         if isinstance(delta, GroupSums):
             return self.added(delta.rows)
-        assert isinstance(delta, TouchedGroups)
+        assert isinstance(delta, AffectedGroups)
         if not self.root.keys:
             return UpsertRows(self._stored(delta.rows), self.on)
         gone = Computed(DELETED, exp.Is(this=ref(COUNT.name), expression=exp.null()))
