@@ -122,6 +122,31 @@ def test_watch_propagates_and_applies_at_the_interval(run: Run, rv: Rollview) ->
     assert json.loads(run(*arguments, "--json").stdout) == {"outcome": "no_op", "looks": 2}
 
 
+def test_status_shows_how_far_views_are_propagated(run: Run, rv: Rollview) -> None:
+    first = rv.position()
+    assert "propagated" not in run("status").stdout
+    assert json.loads(run("status", "--json").stdout)[1]["reach"] is None
+    mark = changed(rv)
+    run("propagate", "pairs")
+    changed(rv, 10)
+    found = {each["name"]: each["reach"] for each in json.loads(run("status", "--json").stdout)}
+    assert found["total"] is None
+    reach = found["pairs"]
+    assert (reach["shown"], reach["oldest"], reach["mark"], reach["lag"]) == (first, first, mark, 2)
+    assert reach["lag_seconds"] > 0
+    assert reach["needed"] == {"orders": 2, "customers": 1}
+    shown = run("status").stdout
+    assert f"{first} to {mark}" in shown
+    assert "2 commits" in shown
+    assert "orders: 2" in shown
+    rv.refresh("pairs", full=True)
+    assert "it was recomputed since" in run("status").stdout
+    run("propagate", "pairs")
+    (status,) = [view for view in rv.views() if view.name == "pairs"]
+    assert status.reach is not None
+    assert (status.reach.lag, status.reach.lag_seconds) == (0, 0.0)
+
+
 class Told:
     """What a watch tells."""
 

@@ -37,6 +37,7 @@ from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
 from rollview.roll.following import refresh, refresh_all, refresh_upstream
 from rollview.roll.propagate import propagate
+from rollview.roll.reach import Reaches
 from rollview.roll.results import OnStep, Propagated
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
@@ -290,9 +291,13 @@ class Rollview(Moments):
         return explain_view(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are, damaged ones among them."""
-        freshness = Freshness(self.catalog)
-        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
+        """The materialized views and how fresh they are, damaged ones among them; of those that are propagated, also
+        how far that has come, and which history of their tables is still needed for it."""
+        freshness, reaches = Freshness(self.catalog), Reaches(self.catalog)
+        return [
+            replace(status_of(self.catalog, name, freshness), reach=reaches.propagated(name))
+            for name in self.catalog.names()
+        ]
 
     def tables(self) -> list[str]:
         """The tables of the store, without rollview's own."""
