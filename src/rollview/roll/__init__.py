@@ -22,5 +22,6 @@
 | ``visible.py`` | rows of a delta as changes of the rows that readers see |
 | ``derived.py`` | the change between two vectors, derived from the changes of the tables |
 | ``between.py`` | the change between two moments, found in the cheapest way |
+| ``explain.py`` | what explain says of propagating a view |
 | ``results.py`` | what propagating did |
 """

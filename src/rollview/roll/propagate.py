@@ -26,6 +26,7 @@ from rollview.roll.extent import Extent
 from rollview.roll.forward import Forwarding, Present, by_history, by_presence
 from rollview.roll.prune import tend
 from rollview.roll.results import ForwardStep, OnStep, Propagated
+from rollview.roll.rolling import way_of
 from rollview.roll.schedule import Backlog, Interval, freely, next_interval
 from rollview.roll.sources import TableSource
 from rollview.views.catalog import Catalog
@@ -147,12 +148,8 @@ class Propagation:
         return self.extent.after(forwarded=forwarded, cut=cut, way=way, paces=paces)
 
     def _rows(self, interval: Interval) -> tuple[Kept | None, Way]:
-        """The rows of a forward query. Tables are seen by their history, or by their presence if the store keeps no
-        history of one of them. The way changes only where the tables stand level."""
-        forwarded, way = self._freely(), self.extent.way
-        if self.extent.is_level:
-            kept = all(map(self._catalog.store.keeps_history, self._sources))
-            way = Way.HISTORY if kept else Way.PRESENCE
+        """The rows of a forward query."""
+        forwarded, way = self._freely(), way_of(self.rolled, self.extent)
         if way is Way.HISTORY:
             return self._forwarding.run(interval, by_history(interval, forwarded, self._backlogs, self._sources)), way
         present = self._present()

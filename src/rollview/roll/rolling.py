@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rollview.delta.timed import Way
 from rollview.errors import NotIncremental
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Scan
+from rollview.roll.extent import Extent
 from rollview.roll.rows import refusal, why_untimed
 from rollview.roll.stored import DeltaTable
 from rollview.state.finish import finish_of
@@ -62,6 +64,15 @@ def why_not(catalog: Catalog, name: str) -> str | None:
     view = catalog.get(name)
     state = catalog.compiled(view).state
     return _why_not(catalog, view, state) or (REASONS["not_compiled"] if state is None else None)
+
+
+def way_of(rolled: Rolling, extent: Extent | None) -> Way:
+    """How the next forward query sees the tables: by their history, or by their presence if the store keeps no history
+    of one of them. The way changes only where the tables stand level."""
+    if extent is not None and not extent.is_level:
+        return extent.way
+    kept = all(map(rolled.catalog.store.keeps_history, rolled.tables))
+    return Way.HISTORY if kept else Way.PRESENCE
 
 
 def _why_not(catalog: Catalog, view: View, state: State | None) -> str | None:

@@ -31,10 +31,10 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
+from rollview.roll.explain import explained
 from rollview.roll.following import refresh, refresh_all, refresh_upstream
 from rollview.roll.propagate import propagate
 from rollview.roll.reach import Reaches
@@ -123,7 +123,7 @@ class Rollview(Moments):
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
-        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name).text(verbose=statement.verbose)]])
+        return Answer({"plan": "STRING"}, [[explained(self.catalog, name).text(verbose=statement.verbose)]])
 
     def create(
         self,
@@ -288,7 +288,7 @@ class Rollview(Moments):
 
     def explanation(self, name: str) -> Explanation:
         """The same as an object."""
-        return explain_view(self.catalog, self._name(name))
+        return explained(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
         """The materialized views and how fresh they are, damaged ones among them; of those that are propagated, also
