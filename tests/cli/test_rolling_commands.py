@@ -78,6 +78,13 @@ def test_propagate_and_apply(run: Run, rv: Rollview) -> None:
     assert rv.verify("pairs").ok
 
 
+def test_a_refresh_goes_to_versions_of_tables(run: Run, rv: Rollview) -> None:
+    last = changed(rv)
+    (done,) = json.loads(run("refresh", "pairs", "--as-of", "orders=1,customers=1", "--json").stdout)
+    assert (done["position"], done["to_vector"]) == (last - 1, {"orders": 1, "customers": 1})
+    assert run("refresh", "pairs", "--as-of", "orders=1").exit_code == 1
+
+
 def test_what_cannot_be_propagated_or_applied_is_told(run: Run, rv: Rollview) -> None:
     done = run("propagate", "loose")
     assert (done.exit_code, "LEFT JOIN" in done.stderr) == (4, True)

@@ -84,7 +84,10 @@ def refresh(
     store: StoreOption = StoreName.embedded,
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Go to a time or a position of the commit clock, forward or back.")
+        str | None,
+        typer.Option(
+            "--as-of", help="Go to a time, a position of the commit clock, or versions of tables, forward or back."
+        ),
     ] = None,
     step_rows: Annotated[
         int | None, typer.Option("--step-rows", help="Go in several commits of about this many changed rows.")
@@ -102,7 +105,7 @@ def refresh(
 
     with reporting(screen):
         rv = opened(screen, warehouse, store)
-        moment = int(as_of) if as_of is not None and as_of.strip().isdigit() else as_of
+        moment = None if as_of is None else as_of_option(as_of)
         how: dict[str, Any] = {"full": full, "as_of": moment, "progress": stepped}
         how |= {"step_rows": step_rows, "step_seconds": step_seconds}
         with screen.busy(f"refreshing {', '.join(views) if views else 'all views'}"):

@@ -43,9 +43,7 @@ def refresh(
     progress: OnResult | None = None,
 ) -> RefreshResult:
     """Brings a view to a goal."""
-    first = None if full else applied_first(catalog, name, goal)
-    if first is not None and progress is not None and pace is not None:
-        progress(first)
+    first = None if full else _applied_first(catalog, None if pace is None else progress, name, goal)
     if pace is None:
         rest = refresh_view(catalog, name, full=full, goal=goal)
     else:
@@ -64,14 +62,38 @@ def refresh_all(
     progress: OnResult | None = None,
 ) -> list[Outcome]:
     """Brings views to one goal: see ``refresh/batch``."""
-    first = functools.partial(applied_first, catalog)
-    how = {"full": full, "resting": resting, "goal": goal, "pace": pace, "progress": progress}
-    return batch.refresh_all(catalog, names, first=first, **how)  # type: ignore[arg-type]
+    return batch.refresh_all(
+        catalog,
+        names,
+        full=full,
+        resting=resting,
+        goal=goal,
+        pace=pace,
+        progress=progress,
+        first=functools.partial(_applied_first, catalog, None if pace is None else progress),
+    )
 
 
-def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST) -> RefreshResult:
+def refresh_upstream(
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    goal: Goal = NEWEST,
+    pace: Pace | None = None,
+    progress: OnResult | None = None,
+) -> RefreshResult:
     """Brings the views that a view reads to a goal, and then the view."""
-    return batch.refresh_upstream(catalog, name, full=full, goal=goal, first=functools.partial(applied_first, catalog))
+    first = functools.partial(_applied_first, catalog, None if pace is None else progress)
+    return batch.refresh_upstream(catalog, name, full=full, goal=goal, pace=pace, progress=progress, first=first)
+
+
+def _applied_first(catalog: Catalog, progress: OnResult | None, name: str, goal: Goal) -> RefreshResult | None:
+    """The first step of a view, which is told if there is one."""
+    done = applied_first(catalog, name, goal)
+    if done is not None and progress is not None:
+        progress(done)
+    return done
 
 
 def applied_first(catalog: Catalog, name: str, goal: Goal) -> RefreshResult | None:

@@ -187,10 +187,11 @@ class Rollview(Moments):
         with the result of each step."""
         check_full(full, step_rows, step_seconds)
         found = self._name(name)
+        pace = pace_of(self.catalog, step_rows, step_seconds)
         if upstream:
             goal, position = goal_of(self.catalog, as_of)
-            return replace(refresh_upstream(self.catalog, found, full=full, goal=goal), position=position)
-        pace = pace_of(self.catalog, step_rows, step_seconds)
+            done = refresh_upstream(self.catalog, found, full=full, goal=goal, pace=pace, progress=progress)
+            return replace(done, position=position)
         return self._refresh(found, full=full, as_of=as_of, pace=pace, progress=progress)
 
     def _refresh(
