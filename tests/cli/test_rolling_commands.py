@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -259,12 +260,17 @@ def test_ctrl_c_ends_a_watch_cleanly(run: Run, rv: Rollview, monkeypatch: pytest
     class Interrupted(RollingWatch):
         def look(self) -> float:
             super().look()
-            raise KeyboardInterrupt
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                logging.exception("Exception while sending command.")
+                raise
 
     monkeypatch.setattr(rolling, "RollingWatch", Interrupted)
     done = run("watch", "--propagate")
     assert done.exit_code == 0
     assert "pairs  propagated" in done.stdout
+    assert "Traceback" not in done.output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterator
 from enum import Enum
@@ -70,3 +71,19 @@ def opened(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: boo
         )
     with screen.busy("opening the warehouse"):
         return connect(warehouse, store=store.value)
+
+
+@contextlib.contextmanager
+def until_interrupted() -> Iterator[None]:
+    """Ctrl-C ends the block. Py4J would log the call that it interrupts, with a traceback."""
+
+    def wanted(record: logging.LogRecord) -> bool:
+        return record.exc_info is None or not isinstance(record.exc_info[1], KeyboardInterrupt)
+
+    root = logging.getLogger()
+    root.addFilter(wanted)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        root.removeFilter(wanted)

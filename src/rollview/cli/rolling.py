@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from typing import Annotated, Any
 
 import typer
 
-from rollview.cli.app import DEFAULT, Json, StoreName, StoreOption, Views, Warehouse, app, opened, reporting
+from rollview.cli.app import (
+    DEFAULT,
+    Json,
+    StoreName,
+    StoreOption,
+    Views,
+    Warehouse,
+    app,
+    opened,
+    reporting,
+    until_interrupted,
+)
 from rollview.cli.clock import as_of_option
 from rollview.cli.outcomes import outcome_document, show_outcomes
 from rollview.cli.propagated import Forwarded, propagated_document, show_propagated
@@ -109,7 +119,7 @@ def watch(
             watching = RollingWatch(rv, of, every, interval, how, told.propagated, told.changed, told.failed)
         else:
             watching = Watch(rv, names, every, told.changed, told.failed)
-        with contextlib.suppress(KeyboardInterrupt):
+        with until_interrupted():
             watching.run(rounds)
         if screen.as_json and not told.events:
             screen.emit({"outcome": NO_OP, "looks": watching.looks})
