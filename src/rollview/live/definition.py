@@ -141,7 +141,9 @@ def _settings(engine: Engine, stored: Mapping[str, str]) -> Settings:
     wrong = {name: value for name, value in NEEDED.items() if stored.get(name, value) != value}
     if wrong:
         name, value = next(iter(wrong.items()))
-        raise not_live(f"a view made with {name} = {stored[name]}", f"values are proven to be Spark's with {value} only")
+        raise not_live(
+            f"a view made with {name} = {stored[name]}", f"values are proven to be Spark's with {value} only"
+        )
     if _ZONE in stored:
         return Settings.in_zone(zone_named(stored[_ZONE]))
     zone = engine.zone()

@@ -1,4 +1,4 @@
-"""The rows that commits changed, in this process: those of several commits apart, and the two rows of an update together."""
+"""The rows that commits changed, in this process: several commits apart, and the two rows of an update together."""
 
 from __future__ import annotations
 

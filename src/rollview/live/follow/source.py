@@ -69,7 +69,7 @@ class Source:
 
     def steps(self, known: Vector, *, at_once: bool = False) -> Iterator[Step]:
         """What was committed since a vector. Raises Replaced, before the first step."""
-        self._check_view()
+        self.check_view()
         sighted: dict[str, list[Sighted]] = {}
         for table in self.tables:
             progress = table.progress(known[table.name])
@@ -128,7 +128,7 @@ class Source:
                     todo="begin again with a snapshot",
                 )
 
-    def _check_view(self) -> None:
+    def check_view(self) -> None:
         """Raises SchemaChanged if the materialized view was replaced or dropped. Of its commits, only the metadata is
         read."""
         if self._state is None or self._shown is None:

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from rollview.engine.duck import DuckFrame, spark_type
 from rollview.errors import Damaged, VersionGone
-from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.commit_rows import by_commit
+from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
