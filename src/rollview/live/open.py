@@ -17,7 +17,7 @@ from rollview.views.catalog import Catalog
 
 #: How a query begins, and no name does.
 _QUERY = re.compile(
-    r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(select|with|from|values|\()(?![\w.`])", re.IGNORECASE | re.DOTALL
+    r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:(?:select|with|from|values)(?![\w.`])|\()", re.IGNORECASE | re.DOTALL
 )
 
 
