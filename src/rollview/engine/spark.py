@@ -243,6 +243,9 @@ class SparkEngine:
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
         return small_frame(self.spark, rows, schema)
 
+    def beside(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def measured(self) -> contextlib.AbstractContextManager[Work]:
         return measured(JobCounter(self.source))
 

@@ -15,6 +15,8 @@ from rollview.errors import (
     UserError,
 )
 from rollview.limits import DEFAULT, Limits
+from rollview.live.live import Live
+from rollview.live.open import live_view
 from rollview.parse.durations import seconds_of
 from rollview.parse.names import parse_name
 from rollview.parse.parameters import Args, bound
@@ -299,6 +301,20 @@ class Rollview(Moments):
             replace(status_of(self.catalog, name, freshness), reach=reaches.propagated(name))
             for name in self.catalog.names()
         ]
+
+    def live(self, view: str, *, push: bool = True, look_ahead: str = "global") -> Live:
+        """A live view: the rows of a materialized view, or of a query, kept in memory as a join graph. It answers
+        look-ups, and tells its subscribers what each commit of the base tables does to the view, in milliseconds::
+
+            with rv.live("v").follow() as live:
+                for batch in live.changes(snapshot=True):
+                    print(batch.to_pylist())
+
+        ``push=False`` keeps only the graph: no diffs, cheaper changes, and rows are generated when they are asked for.
+        ``look_ahead`` says what is known of a row before it is visited: 'none', 'local' or 'global'; the results are
+        the same. A view that the join graph cannot hold is refused, with the reason: see docs/live.md."""
+        check_text(view, "A view", "give its name, or the SELECT as a string")
+        return live_view(self.catalog, view, push=push, look_ahead=look_ahead, limits=self.catalog.limits)
 
     def tables(self) -> list[str]:
         """The tables of the store, without rollview's own."""

@@ -28,6 +28,7 @@ from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
 from rollview.store.embedded.frames import few_changes, plain_files
+from rollview.store.embedded.rows_here import NotHere, rows_here
 from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
@@ -38,12 +39,14 @@ from rollview.store.protocol import (
     INSERT,
     KEY_PROPERTY,
     Commit,
+    CommitRows,
     Identity,
     Progress,
     metadata_of,
     no_such_commit,
 )
 from rollview.store.row_counts import rows_in_and_out, rows_written
+from rollview.store.spark_sql.fetched import fetched_batches, fetched_commits
 from rollview.store.spark_sql.names import SparkNames
 from rollview.store.warehouse import LOG_FOLDER
 
@@ -214,6 +217,33 @@ class DeltaReading:
             return few_changes(self._folder.log(table), table, after, upto, columns, most, most_bytes)
         except Unsupported:  # deletion vectors, or names of columns that are not those of the files
             return None
+
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        self._names.require(table)
+        at = after
+        if self._folder is not None:
+            try:
+                for each in rows_here(self._folder.log(table)).commits(after, columns, upto):
+                    at = each.commit.version
+                    yield each
+                return
+            except NotHere:
+                pass
+        with _readable(table):
+            yield from fetched_commits(self, table, at, columns, upto)
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        self._names.require(table)
+        if self._folder is not None:
+            log = self._folder.log(table)
+            with contextlib.suppress(NotHere):
+                return rows_here(log).batches(log.snapshot(version), columns)
+        with _readable(table):
+            return fetched_batches(self.read(table, version), columns)
 
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
