@@ -46,9 +46,9 @@ class Groups(State):
             return self._added(delta.rows)
         assert isinstance(delta, TouchedGroups)
         if not self.root.keys:
-            return UpsertRows(self._stored(delta.rows), self.on)
+            return UpsertRows(self.stored(delta.rows), self.on)
         gone = Computed(DELETED, exp.Is(this=ref(COUNT.name), expression=exp.null()))
-        return UpsertRows(self._stored(delta.rows, (gone,)), self.on)
+        return UpsertRows(self.stored(delta.rows, (gone,)), self.on)
 
     def _added(self, sums: Node) -> Write:
         """Sums and counts are added to stored groups; new groups are inserted."""
@@ -63,9 +63,9 @@ class Groups(State):
                 values[self.label(partial.column.name)] = exp.Case(ifs=[exp.If(this=some, true=value)])
         values |= {item.column.label: replace_columns(item.value, together | given) for item in self.computed}
         none = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0))
-        return UpsertRows(self._stored(sums), self.on, values, none if self.root.keys else None)
+        return UpsertRows(self.stored(sums), self.on, values, none if self.root.keys else None)
 
-    def _stored(self, rows: Node, more: Sequence[Computed] = ()) -> Node:
+    def stored(self, rows: Node, more: Sequence[Computed] = ()) -> Node:
         """The stored columns of groups: partials, the constant key of the one group, and what follows from them."""
         made = {item.column.name: item.value for item in self.computed}
         output = []
