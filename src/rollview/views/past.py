@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rollview.store.protocol import Identity
-from rollview.views.catalog import SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
 from rollview.views.definition import View
 
 
@@ -20,11 +20,12 @@ class _Stored:
     version: int
     vector: Mapping[str, Identity]
     fits: bool
+    epoch: str
 
 
 def standing(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> int | None:
-    """The first position of the clock at which the base tables stood as a vector of a view has them, through all levels;
-    None if they stood so at none."""
+    """The first position of the clock at which the base tables stood as a vector of a view has them, through all
+    levels; None if they stood so at none."""
     found = _base_vector(catalog, view, vector)
     return None if found is None else catalog.clock.of(found)
 
@@ -71,6 +72,16 @@ class Past:
                 return Identity(now.table_id, stored.version, mark)
         return None
 
+    def within(self, begin: int, upto: int, epoch: str) -> tuple[int, int] | None:
+        """The newest version of an epoch that stands between two positions, or at one of them, and where it stands;
+        None if the store has none."""
+        for stored in self._versions:
+            if stored.epoch == epoch and stored.fits:
+                position = standing(self._catalog, self._view, stored.vector)
+                if position is not None and begin <= position <= upto:
+                    return stored.version, position
+        return None
+
     def shown_by(self, at: Identity) -> Mapping[str, Identity] | None:
         """What a stored version shows of the tables that the view reads; None if the store no longer has it."""
         now = self._catalog.identity(self._name)
@@ -86,7 +97,9 @@ class Past:
         shape = shape_of(self._view)
         history = self._catalog.store.history(self._catalog.state(self._name))
         commits = [commit for commit in history if VECTOR in commit.metadata]
-        return [_Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape) for c in commits]
+        return [
+            _Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape, c.metadata.get(EPOCH, "")) for c in commits
+        ]
 
     def _shows(self, shown: Mapping[str, Identity], vector: Mapping[str, Identity]) -> bool:
         """Whether the vector that a version carries is the one looked for. Views that this view reads must have shown
