@@ -25,6 +25,7 @@ from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
 from rollview.views.goal import NEWEST, Goal
 from rollview.views.history import went_back
+from rollview.views.past import base_vector
 from rollview.views.results import Outcome, RefreshResult, in_all
 
 logger = logging.getLogger("rollview")
@@ -116,7 +117,7 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
     if not catalog.has(view.name) or catalog.store.damage(catalog.state(view.name)) is not None:
         return None
     before = found.rolled.reflected()
-    shown = found.position(before.vector)
+    shown = found.standing(before.vector)
     if shown is None:
         return None
     try:
@@ -125,15 +126,19 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
             return None
     except UserError:  # the refresh says what is wrong
         return None
-    stop = _last(found, shown, target, exact=goal.exact)
-    if stop is None:
+    there = base_vector(catalog, view, target)
+    stop = None if there is None else _last(found, shown, there, exact=goal.exact)
+    if stop is None or found.vector(stop) == found.vector(shown):
         return None
+    return None if not found.rolled.below and _rest_is_recomputed(found, stop, target) else stop
+
+
+def _rest_is_recomputed(found: Reachable, stop: int, target: Mapping[str, Identity]) -> bool:
+    """Whether AUTO recomputes the view for what is left of the way."""
+    catalog, view = found.rolled.catalog, found.rolled.view
     at = catalog.clock.vector(stop)
-    start = {table: at[table] for table in view.tables}
-    if start == {table: before.vector[table] for table in view.tables}:
-        return None
-    way = Way(catalog, view, start, target)
-    return None if way.changed and recomputing_is_cheaper(catalog, view, target, way) else stop
+    way = Way(catalog, view, {table: at[table] for table in view.tables}, target)
+    return bool(way.changed) and recomputing_is_cheaper(catalog, view, target, way)
 
 
 def _is_recomputed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> bool:
@@ -148,7 +153,7 @@ def _last(found: Reachable, shown: int, target: Mapping[str, Identity], *, exact
 
     def ahead(position: int) -> list[int]:
         at = clock.vector(position)
-        return [(at[table].version or 0) - (target[table].version or 0) for table in found.rolled.view.tables]
+        return [(at[table].version or 0) - (target[table].version or 0) for table in found.bases]
 
     if all(each <= 0 for each in ahead(shown)):
         positions = range(shown, extent.mark + 1)

@@ -1,4 +1,5 @@
-"""Which stored version of a view shows a vector of the base tables: read off the metadata of its state's commits."""
+"""Which stored version of a view shows a vector of the base tables, and at which position of the clock a view stands:
+read off the metadata of its state's commits."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rollview.store.protocol import Identity
-from rollview.views.catalog import SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.definition import View
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,37 @@ class _Stored:
     version: int
     vector: Mapping[str, Identity]
     fits: bool
+    epoch: str
+
+
+def standing(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> int | None:
+    """The first position of the clock at which the base tables stood as a vector of a view has them, through all
+    levels; None if they stood so at none."""
+    found = base_vector(catalog, view, vector)
+    return None if found is None else catalog.clock.of(found)
+
+
+def base_vector(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> dict[str, Identity] | None:
+    """The versions of the base tables; None if views that are read show different ones, or no known ones."""
+    found: dict[str, Identity] = {}
+    for table in view.tables:
+        at, below = vector.get(table), {}
+        if at is not None and not catalog.has(table):
+            below = {table: at}
+        elif at is not None and (shown := Past(catalog, table).shown_by(at)) is not None:
+            below = base_vector(catalog, catalog.get(table), shown) or {}
+        if not below or any(not _same_rows(catalog, each, found.get(each, at), at) for each, at in below.items()):
+            return None
+        found |= below
+    return found
+
+
+def _same_rows(catalog: Catalog, table: str, one: Identity, other: Identity) -> bool:
+    """Whether two versions are the same, or only commits that changed no rows lie between them."""
+    if one == other or one.table_id != other.table_id or one.version is None or other.version is None:
+        return one == other
+    position = catalog.clock.position_of(table, one.version, one.table_id)
+    return position is not None and position == catalog.clock.position_of(table, other.version, other.table_id)
 
 
 class Past:
@@ -39,13 +72,34 @@ class Past:
                 return Identity(now.table_id, stored.version, mark)
         return None
 
+    def within(self, begin: int, upto: int, epoch: str) -> tuple[int, int] | None:
+        """The newest version of an epoch that stands between two positions, or at one of them, and where it stands;
+        None if the store has none."""
+        for stored in self._versions:
+            if stored.epoch == epoch and stored.fits:
+                position = standing(self._catalog, self._view, stored.vector)
+                if position is not None and begin <= position <= upto:
+                    return stored.version, position
+        return None
+
+    def shown_by(self, at: Identity) -> Mapping[str, Identity] | None:
+        """What a stored version shows of the tables that the view reads; None if the store no longer has it."""
+        now = self._catalog.identity(self._name)
+        if at.version is None or at.table_id != now.table_id:
+            return None
+        if at == now:
+            return self._catalog.reflected(self._view).vector
+        return next((stored.vector for stored in self._versions if stored.version <= at.version), None)
+
     @cached_property
     def _versions(self) -> list[_Stored]:
         """The versions that the store still has, newest first."""
         shape = shape_of(self._view)
         history = self._catalog.store.history(self._catalog.state(self._name))
         commits = [commit for commit in history if VECTOR in commit.metadata]
-        return [_Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape) for c in commits]
+        return [
+            _Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape, c.metadata.get(EPOCH, "")) for c in commits
+        ]
 
     def _shows(self, shown: Mapping[str, Identity], vector: Mapping[str, Identity]) -> bool:
         """Whether the vector that a version carries is the one looked for. Views that this view reads must have shown
@@ -55,7 +109,7 @@ class Past:
             if at is None:
                 return False
             if wanted is not None or not self._catalog.has(table):
-                if wanted is None or not self._same_rows(table, at, wanted):
+                if wanted is None or not _same_rows(self._catalog, table, at, wanted):
                     return False
             elif not self._past_of(table)._showed(at, vector):
                 return False
@@ -72,11 +126,3 @@ class Past:
         if name not in self._below:
             self._below[name] = Past(self._catalog, name)
         return self._below[name]
-
-    def _same_rows(self, table: str, one: Identity, other: Identity) -> bool:
-        """Whether two versions are the same, or only commits that changed no rows lie between them."""
-        if one == other or one.table_id != other.table_id or one.version is None or other.version is None:
-            return one == other
-        clock = self._catalog.clock
-        position = clock.position_of(table, one.version, one.table_id)
-        return position is not None and position == clock.position_of(table, other.version, other.table_id)

@@ -14,13 +14,14 @@ from rollview.bench.report import Figure
 from rollview.bench.rolling.room import Room
 from rollview.bench.rolling.shop import spread
 from rollview.bench.turns import Way, check
+from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
 from rollview.roll.begin import begun
 from rollview.roll.propagate import Propagation
 from rollview.roll.results import ForwardStep
+from rollview.roll.shelf import Shelves
 from rollview.session import Rollview
 from rollview.store.edits import Append
-from rollview.views.changes import ChangeSets
 
 QUIET = ("customer", "item", "shop")
 
@@ -106,13 +107,19 @@ def _sales(first: int, count: int, scale: float) -> pa.Table:
 def _in_one_interval(rv: Rollview, view: str, newest: int) -> Sequence[ForwardStep]:
     """Forwards all tables over an interval before any is forwarded over the next one."""
     steps: list[ForwardStep] = []
-    at = begun(rv.catalog, view, newest)
+    at = begun(rv.catalog, view, newest, _no_view_below)
     for upto in (*range(at.extent.mark + WIDTH, newest, WIDTH), newest):
-        with ChangeSets(rv.engine, rv.catalog.limits) as changes:
-            running = Propagation(begun(rv.catalog, view, newest), Pace(10 * STEP_ROWS), changes, upto)
-            steps += iter(running.step, None)
-            running.finish()
+        used = {table: used_columns(rv.catalog, at.rolled.view, table) for table in at.rolled.tables}
+        shelves = Shelves(rv.catalog, used.__getitem__, STEP_ROWS)
+        running = Propagation(begun(rv.catalog, view, newest, _no_view_below), Pace(10 * STEP_ROWS), shelves, upto)
+        steps += iter(running.step, None)
+        running.finish()
+        shelves.close()
     return steps
+
+
+def _no_view_below(names: Sequence[str]) -> None:
+    """The views of this measurement read tables."""
 
 
 def _of_quiet(steps: Sequence[ForwardStep]) -> int:
