@@ -331,3 +331,60 @@ def test_changes_between_moments_that_are_none(after: Any, upto: Any, timed: boo
             rv.changes(name, after, upto, timed=timed)
     with pytest.raises(UserError, match="no table named ordres"):
         rv.changes("ordres", 3)
+
+
+STACK = {
+    "cities": CITIES,
+    "large": "SELECT city, total FROM cities WHERE total > 20",
+    "both": "SELECT o.id, l.total FROM orders o JOIN customers c ON c.id = o.customer JOIN large l ON l.city = c.city",
+    "sizes": "SELECT total, count(*) AS n FROM cities GROUP BY total",
+}
+
+
+def test_views_on_views_are_read_and_followed_through_their_deltas() -> None:
+    rv = filled()
+    for name, query in STACK.items():
+        rv.create(name, query, policy="INCREMENTAL")
+    begin = now(rv)
+    changed(rv)
+    end = now(rv)
+    expected = {(v, p): bag(rv.table(v, as_of=p)) for v in STACK for p in range(begin, end + 1)}
+    assert all(rv.propagate(list(STACK)))
+    for stands in (begin, begin + 4, end):
+        for name in STACK:
+            rv.apply(name, as_of=stands)
+        with only_own_tables(rv):
+            for (name, position), shown in expected.items():
+                assert bag(rv.table(name, as_of=position)) == shown, (name, position, stands)
+            for name in STACK:
+                for after, upto in ((begin, end), (end, begin), (begin + 2, begin + 5)):
+                    found = told(rv.changes(name, after, upto))
+                    assert found == difference(expected[name, after], expected[name, upto])
+                each = told_at_each(rv.changes(name, begin, end, timed=True), begin, end)
+                assert each == {p: difference(expected[name, p - 1], expected[name, p]) for p in each}
+
+
+def test_views_on_views_are_refreshed_by_what_was_propagated() -> None:
+    rv = filled()
+    for name, query in STACK.items():
+        rv.create(name, query, policy="INCREMENTAL")
+    begin = now(rv)
+    changed(rv)
+    mark = now(rv)
+    assert all(rv.propagate(list(STACK)))
+    rv.sql("INSERT INTO orders VALUES (7, 2, 70)")
+    end = now(rv)
+    done = {outcome.view: outcome.refreshed() for outcome in rv.refresh_all()}
+    assert done["cities"].steps == 2
+    assert all(rv.verify(name).ok for name in STACK)
+    assert all(status.fresh for status in rv.views())
+    for position in (mark, begin, begin + 3, end):
+        assert all(outcome.refreshed().position == position for outcome in rv.refresh_all(as_of=position))
+        assert all(rv.verify(name).ok for name in STACK)
+        for name in STACK:
+            assert bag(rv.table(name)) == bag(rv.table(name, as_of=position))
+    rv.refresh_all(as_of=begin)
+    rv.refresh("cities")
+    assert rv.refresh("large").strategy in ("row_delta", "append", "apply", "no_op")
+    assert rv.refresh("both", upstream=True).to_vector["orders"] == rv.store.version("orders")
+    assert all(rv.verify(name).ok for name in STACK)
