@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rollview import connect
+from rollview import Rollview, connect
 from rollview.delta.derivation import NEW, at
 from rollview.delta.partials import COUNT
 from rollview.engine.protocol import relation_name
@@ -23,6 +23,7 @@ from rollview.errors import VersionGone
 from rollview.limits import Limits
 from rollview.parse.stored_names import DELTA_PREFIX
 from rollview.plan.nodes import Scan
+from rollview.roll.extent import Extent
 from rollview.roll.rolling import Rolling, rolling
 from rollview.state.groups import Groups
 from rollview.store.edits import Append, DeleteMatching, Edit
@@ -121,8 +122,10 @@ def _select(choose: random.Random, keyed: Sequence[bool], shape: str) -> str:
 class World:
     """A warehouse in which a history happens, and the view ``v`` of it."""
 
-    def __init__(self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE) -> None:
-        self.history, self.rv = made, connect("duckdb:", limits=limits)
+    def __init__(
+        self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE, rv: Rollview | None = None
+    ) -> None:
+        self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
         self._left: Iterator[list[Change]] = iter(made.transactions)
         self._expected: dict[int, Any] = {}
         self._many = 0
@@ -140,6 +143,13 @@ class World:
     @property
     def rolled(self) -> Rolling:
         return rolling(self.rv.catalog, "v")
+
+    @property
+    def extent(self) -> Extent:
+        """How far the delta reaches."""
+        stored = self.rolled.delta.stored()
+        assert stored is not None
+        return stored.extent
 
     def happen(self) -> bool:
         """Commits the next transaction; False if there is none left."""
@@ -234,7 +244,8 @@ class World:
         return Counter(self._fetched(relation(self.rv.catalog, "v").rows()))
 
     def _fetched(self, frame: Any) -> list[Any]:
-        return [tuple(row) for row in self.rv.engine.output(frame).fetchall()]
+        columns = self.rv.engine.arrow(frame).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def _counted(rolled: Rolling, names: Sequence[str], rows: Sequence[Any]) -> Any:
