@@ -217,6 +217,18 @@ class World:
             assert now == self.stored_at(position), f"at position {position} of {extent}\n{self.history}"
         assert all(row[-1] > extent.begin for row in delta)
 
+    def canonical(self) -> Any:
+        """The delta with what cancels out left out: what it adds at each position up to the mark."""
+        rolled, mark = self.rolled, self.extent.mark
+        frame = rolled.delta.read(self.rv.store.version(rolled.delta.name))
+        names, found = [name for name, _ in self.rv.engine.columns(frame)], {}
+        rows = self._fetched(frame)
+        for position in sorted({row[-1] for row in rows if row[-1] <= mark}):
+            nothing: Any = {} if isinstance(rolled.state, Groups) else Counter()
+            if added := _after(rolled, names, nothing, [row for row in rows if row[-1] == position]):
+                found[position] = added
+        return found
+
     def stored_at(self, position: int) -> Any:
         """What the view has stored at a position, computed from its tables as they were there."""
         if position not in self._expected:
