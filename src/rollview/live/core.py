@@ -54,6 +54,7 @@ class Core:
         self.interner = Interner()
         self.graph = graph_of(shape, look_ahead, piece)
         self._ingests = [Ingest(shape, part, self.interner, settings) for part in shape.parts]
+        self._parts = {table: shape.occurrences(table) for table in shape.tables}
         columns = path_columns(shape, self.interner)
         self._residual = Filtered(shape.residual, columns, settings)
         self._groups: Groups | None = None
@@ -90,7 +91,7 @@ class Core:
         ingested = [
             (part.number, self._ingests[part.number].rows(rows))
             for table, rows in changes.items()
-            for part in self.shape.occurrences(table)
+            for part in self._parts.get(table, ())
         ]
         done: list[tuple[int, Rows]] = []
         try:
@@ -129,8 +130,7 @@ class Core:
         self.interner.sweep(used if self._groups is None else used | self._groups.numbers())
 
     def _applied(self, ingested: Sequence[tuple[int, Rows]], done: list[tuple[int, Rows]]) -> Change:
-        distinct = len(ingested) == 1 and self.graph.distinct
-        net = Net(self.layout.width, self.rows_in_memory, distinct=distinct)
+        net = Net(self.layout.width, self.rows_in_memory, distinct=len(ingested) == 1 and self.graph.distinct)
         for part, changed in ingested:
             pieces = self.graph.change(part, changed, push=self.push)
             first = next(pieces, None)  # raises before anything is changed if the rows cannot be
