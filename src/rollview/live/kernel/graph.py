@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,10 @@ from rollview.live.words import Kind, Layout
 _FEW = 64
 
 
+#: What ``kernel/change.py`` has as ``changed``.
+Changed = Callable[..., Words]
+
+
 class CompiledGraph:
     """Implements ``Graph``."""
 
@@ -30,9 +35,15 @@ class CompiledGraph:
         self._height = self.plan.fields + 1 + self.plan.sums
         self._state = np.zeros(n.PATH + self.plan.fields + 1, dtype=np.int64)
         self._few = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
-        self._kernel = kernel()
+        self._kernel = self.kernel()
+        #: For each part, the function that changes its rows.
+        self.functions: list[Changed] = [self._kernel.changed for _ in shape.parts]
         self.arena = _empty(self.plan)
         self.shows, self.distinct = self.plan.shown.rows, self.plan.shown.distinct
+
+    def kernel(self) -> ModuleType:
+        """The functions that keep the graph."""
+        return kernel()
 
     @property
     def visited(self) -> int:
@@ -56,8 +67,9 @@ class CompiledGraph:
         if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
             raise no_such_row(self.shape, part)
         state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
+        change = self.functions[part]
         while True:
-            self.arena = kernel.changed(self.arena, plan, state, part, words, count, push, out)
+            self.arena = change(self.arena, plan, state, part, words, count, push, out)
             if (found := self._paths(out)) is not None:
                 yield found
             if state[n.ROW] == count:
