@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from rollview.live.generated.text import Text
 from rollview.live.generated.walk import Walk
@@ -17,9 +18,14 @@ def part_source(plan: Plan, part: int) -> str:
     """The text of the module for changes of one part."""
     text = Text()
     Walk(plan, part, text).write()
-    again = [node for node in ast.parse(kernel_source()).body if getattr(node, "name", "") in _AGAIN]
-    body = compiled_text(f'"""{part}"""\n{text}') + "\n\n" + "\n\n".join(map(ast.unparse, again))
+    body = compiled_text(f'"""{part}"""\n{text}') + "\n\n" + _compiled_again()
     return "\n".join(["import sys", "import numpy as np", "from numba import njit", *_names(body), "", body, ""])
+
+
+@lru_cache(maxsize=1)
+def _compiled_again() -> str:
+    again = [node for node in ast.parse(kernel_source()).body if getattr(node, "name", "") in _AGAIN]
+    return "\n\n".join(map(ast.unparse, again))
 
 
 def _names(body: str) -> list[str]:
