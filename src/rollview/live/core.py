@@ -16,7 +16,7 @@ import pyarrow as pa
 from rollview.engine.expressions import Settings
 from rollview.live.graph.elements import Key
 from rollview.live.graph.protocol import GraphOf, LookAhead, Paths, Rows
-from rollview.live.graph.reference import ReferenceGraph
+from rollview.live.graphs import best_graph
 from rollview.live.groups import Groups
 from rollview.live.ingest import Ingest
 from rollview.live.interning import Interner, Words
@@ -46,7 +46,7 @@ class Core:
         *,
         push: bool = True,
         look_ahead: LookAhead = LookAhead.GLOBAL,
-        graph_of: GraphOf = ReferenceGraph,
+        graph_of: GraphOf = best_graph,
         piece: int = 10_000,
         rows_in_memory: int = 1_000_000,
     ) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 #: The files whose functions are compiled, each after those that it uses.
-_FILES = ("numbers", "memory", "tables", "lists", "projected", "look_ahead", "rows", "checks", "paths", "change")
+_FILES = ("numbers", "memory", "tables", "lists", "projected", "look_ahead", "rows", "checks", "paths", "change", "summed")
 
 _HEAD = "from numba import njit\nimport numpy as np\n"
 
