@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import IO
@@ -61,7 +62,7 @@ class Net:
 
     def done(self) -> Change:
         """What the rows amount to."""
-        if self._distinct and not self._files:
+        if self._distinct and not self._files and self._key is None:  # rows of one key belong side by side
             pieces = list(zip(self._rows, self._weights, strict=True))
             return Change(pieces[1:] or pieces)
         rows, weights = (
@@ -83,7 +84,8 @@ class Change:
         key: Sequence[int] | None = None,
         files: list[IO[bytes]] | None = None,
     ) -> None:
-        self._kept, self._key, self._files = kept, key, files
+        self._kept, self.key, self._files = kept, key, files
+        self._reading = threading.Lock()  # several subscribers may read the same files
 
     def __len__(self) -> int:
         if self._files is None:
@@ -103,13 +105,14 @@ class Change:
         return self._all[1]
 
     def pieces(self, most: int) -> Iterator[tuple[Words, Words]]:
-        """The rows and their weights, up to so many at a time; and one more if it has the key of the last one."""
+        """The rows and their weights, up to so many at a time, and those that have the key of the last one."""
         for rows, weights in self._parts():
             start = 0
             while start < len(weights):
                 stop = min(start + most, len(weights))
-                if self._key is not None and stop < len(weights):
-                    stop += bool((rows[stop, self._key] == rows[stop - 1, self._key]).all())
+                if self.key is not None:
+                    while stop < len(weights) and (rows[stop, self.key] == rows[stop - 1, self.key]).all():
+                        stop += 1
                 yield rows[start:stop], weights[start:stop]
                 start = stop
 
@@ -117,9 +120,11 @@ class Change:
         yield from self._kept
         width = self._kept[0][0].shape[1]
         for file in self._files or ():
-            file.seek(0)
-            both = np.frombuffer(file.read(), dtype=np.int64).reshape(-1, width + 1)
-            yield consolidated(both[:, :-1], both[:, -1], self._key)
+            with self._reading:
+                file.seek(0)
+                text = file.read()
+            both = np.frombuffer(text, dtype=np.int64).reshape(-1, width + 1)
+            yield consolidated(both[:, :-1], both[:, -1], self.key)
 
     @cached_property
     def _all(self) -> tuple[Words, Words]:

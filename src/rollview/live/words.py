@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rollview.errors import Unsupported
 from rollview.live.interning import Interner, Words
@@ -221,6 +220,16 @@ class Layout:
         for kind in self.kinds:
             found.append(found[-1] + kind.width)
         return tuple(found)
+
+    def places_of(self, columns: Sequence[int]) -> list[int]:
+        """Where the words of some columns are, without those for NULL."""
+        return [at for column in columns for at in range(self.places[column], self.places[column + 1])]
+
+    def identities(self, words: Words, columns: Sequence[int]) -> Words:
+        """The words of some columns, and of each whether it is NULL: equal for equal values."""
+        nulls = [self.nulls(words, column).astype(np.int64) for column in columns]
+        found: Words = np.concatenate([words[:, self.places_of(columns)], *(each[:, None] for each in nulls)], axis=1)
+        return found
 
     @cached_property
     def flags(self) -> int:

@@ -70,20 +70,20 @@ class CompiledGraph:
         change = self.functions[part]
         while True:
             self.arena = change(self.arena, plan, state, part, words, count, push, out)
-            if (found := self._paths(out)) is not None:
+            if (found := self._paths(out, state)) is not None:
                 yield found
             if state[n.ROW] == count:
                 return
             out = self._larger(out)
 
     def generate(self, part: int, vertex: int | None = None, keys: Sequence[tuple[int, ...]] = ()) -> Iterator[Paths]:
-        state = self._state
+        state = np.zeros_like(self._state)
         side = -1 if vertex is None else self.plan.parts[part].vertices.index(vertex)
         words = np.array([word for key in keys for word in key], dtype=np.int64)
         state[n.ROW], state[n.PHASE], state[n.ITEM], out, done = 0, n.NEXT, 0, self._few, False
         while not done:
             done = self._kernel.generated(self.arena, self._words, state, part, side, words, len(keys), out)
-            if (found := self._paths(out)) is not None:
+            if (found := self._paths(out, state)) is not None:
                 yield found
             if not done:
                 out = self._larger(out)
@@ -117,9 +117,9 @@ class CompiledGraph:
         """What a kernel puts out next."""
         return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
 
-    def _paths(self, out: Words) -> Paths | None:
+    def _paths(self, out: Words, state: Words) -> Paths | None:
         """What a kernel has put out."""
-        if not (done := int(self._state[n.DONE])):
+        if not (done := int(state[n.DONE])):
             return None
         found = out[:, :done].copy() if out is self._few else out[:, :done]
         width = self.plan.fields

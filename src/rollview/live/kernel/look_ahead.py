@@ -126,9 +126,7 @@ def opens(arena: Words, plan: Words, vertex: int, value: int, part: int, member:
     return reachable(arena, plan, vertex, value, other)
 
 
-def opened(
-    arena: Words, plan: Words, value: int, member: int, waiting: Words, count: int
-) -> tuple[Words, int]:
+def opened(arena: Words, plan: Words, value: int, member: int, waiting: Words, count: int) -> tuple[Words, int]:
     """Opens a list, and raises its join tuples on their other sides; those that are the first there, wait."""
     part, own = plan[member + MEMBER], plan[member + MEMBER_SIDE]
     slot = value + plan[member + MEMBER_SLOT]

@@ -101,9 +101,7 @@ def written(arena: Words, plan: Words, state: Words, out: Words, last: int) -> b
         state[INNER] = 0
 
 
-def write_tuples(
-    arena: Words, plan: Words, state: Words, out: Words, last: int, begin: int, count: int
-) -> None:
+def write_tuples(arena: Words, plan: Words, state: Words, out: Words, last: int, begin: int, count: int) -> None:
     """Writes the path with some of the projected tuples of the last part."""
     own = part_at(last)
     width, stride = plan[own + WIDTH], plan[own + STRIDE]

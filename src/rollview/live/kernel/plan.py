@@ -102,7 +102,16 @@ class Plan:
         parts, vertices = self.parts, self.vertices
         more = n.HEAD + len(parts) * n.PART_WORDS + len(vertices) * n.VERTEX_WORDS
         tail: list[int] = []
-        head = [_LOOK_AHEADS[self.look_ahead], len(parts), len(vertices), self.fields, self.sums, self.delta, self.shown.nulls, 0]
+        head = [
+            _LOOK_AHEADS[self.look_ahead],
+            len(parts),
+            len(vertices),
+            self.fields,
+            self.sums,
+            self.delta,
+            self.shown.nulls,
+            0,
+        ]
         for part, steps in zip(parts, self.steps, strict=True):
             steps_at = more + len(tail)
             for step in steps:
