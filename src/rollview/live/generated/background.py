@@ -11,7 +11,7 @@ Task = Callable[[], None]
 
 
 class Background:
-    """Does tasks in their order. Its thread ends if there are none, and when the process ends, after the current one."""
+    """Does tasks in their order. Its thread ends if there are none; when the process ends, after the current one."""
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()

@@ -2,7 +2,7 @@
 
 A loop for each step that leads to a list; a part with one side has one join tuple at a vertex value. The numbers of a
 plan are written into the text, the words of a path are local names. A path with a part of several projected tuples is
-written by the generic kernel. When the output is full, the places of all loops are kept, and the next call begins there.
+written by the generic kernel. When the output is full, the places of all loops are kept: the next call begins there.
 """
 
 from __future__ import annotations
