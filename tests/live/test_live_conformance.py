@@ -53,7 +53,7 @@ def follow(rv: Rollview, views: list[shop.ShopView]) -> int:
 
 def test_a_sample_of_the_views_follows_all_rounds() -> None:
     views = [view for view in VIEWS if not view.spark_only]
-    assert follow(duck(), sample(views, 5)) >= 1
+    assert follow(duck(), sample(views, 12)) >= 1
 
 
 @pytest.mark.slow

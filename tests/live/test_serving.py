@@ -26,7 +26,13 @@ def test_a_part_of_a_view_is_what_its_condition_selects(sql: str, push: bool) ->
     rv.sql("INSERT INTO sale VALUES (4, 'b', NULL), (5, NULL, 1), (6, 'a', -10)")
     live = rv.live(sql, push=push)
     assert held(live) == queried(rv, sql)
-    for where in ("city = 'Oslo'", "city = 'nowhere'", "city > 'P'", "city = 'Oslo' AND city LIKE 'O%'", "city IS NULL"):
+    for where in (
+        "city = 'Oslo'",
+        "city = 'nowhere'",
+        "city > 'P'",
+        "city = 'Oslo' AND city LIKE 'O%'",
+        "city IS NULL",
+    ):
         assert rows_of(live.table(where)) == queried(rv, f"SELECT * FROM ({sql}) WHERE {where}"), where
     assert rows_of(live.table({"city": "Turin"})) == queried(rv, f"SELECT * FROM ({sql}) WHERE city = 'Turin'")
 
