@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from live_model import COLUMNS, Bag, arrow, history
 from live_served import Mirror, held, plain, waiting, weighed
 from live_shop import JOIN, SUMS, opened, sales
 from rollview import Rollview, connect
-from rollview.errors import UserError, VersionGone
+from rollview.errors import RollviewError, UserError, VersionGone
 from rollview.limits import Limits
 from rollview.live.live import Live
 from rollview.live.net import Net
@@ -235,10 +236,8 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _made(sql: str, start: dict[str, Bag]) -> Live | None:
+def _made(sql: str, start: Mapping[str, Bag]) -> Live | None:
     """A live view over tables of all types with these rows."""
-    from rollview.errors import RollviewError
-
     rv: Rollview = connect("duckdb:")
     for table in sorted(start):
         rv.sql(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
