@@ -10,6 +10,7 @@
 | ``verification.py`` | what ``verify`` prints |
 | ``clock.py`` | what ``commits`` and ``position`` print |
 | ``watch.py`` | ``rollview watch`` |
+| ``live.py`` | ``rollview watch --live`` |
 | ``bench.py`` | ``rollview bench`` |
 | ``demo.py`` | ``rollview demo`` |
 """

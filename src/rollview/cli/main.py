@@ -7,7 +7,6 @@ import decimal
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -16,18 +15,18 @@ from typing import Annotated, Any
 import typer
 
 from rollview.cli.clock import as_of_option, show_commits, show_position
-from rollview.cli.outcomes import outcome_document, show_outcomes
+from rollview.cli.live import watch_live
+from rollview.cli.outcomes import show_outcomes
 from rollview.cli.prompt import run_prompt
-from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
+from rollview.cli.render import DIFFERENT, MISTAKE, Screen, exit_code
 from rollview.cli.status import show_status
 from rollview.cli.verification import show_verified
-from rollview.cli.watch import Watch
+from rollview.cli.watch import watch_views
 from rollview.engine.spark_errors import spark_errors
 from rollview.errors import InternalError, RollviewError, UserError
 from rollview.parse.tokens import split_script
 from rollview.session import Rollview, connect
-from rollview.strategy.no_op import NO_OP
-from rollview.views.results import FAILED, Outcome, RefreshResult
+from rollview.views.results import Outcome, RefreshResult
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -228,40 +227,22 @@ def watch(
     store: StoreOption = StoreName.embedded,
     every: Annotated[float, typer.Option(help="Seconds between two checks.")] = 1.0,
     rounds: Annotated[int, typer.Option(help="Stop after this many checks; 0 means never.")] = 0,
+    live: Annotated[bool, typer.Option("--live", help="Keep one view in memory and print its diffs instead.")] = False,
+    since: Annotated[str | None, typer.Option(help="--live: begin at a token that was printed.")] = None,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="--live: begin with the rows that there are.")] = False,
+    where: Annotated[str | None, typer.Option(help="--live: only rows that satisfy a condition.")] = None,
     as_json: Json = False,
 ) -> None:
     """Refresh views whenever their base tables change, until Ctrl-C. Failures are retried, with growing pauses."""
     screen = Screen(as_json=as_json)
-    printed = 0
-
-    def changed(outcome: Outcome) -> None:
-        nonlocal printed
-        printed += 1
-        if screen.as_json:
-            screen.emit(outcome_document(outcome))
-        else:
-            screen.out.print(
-                f"{time.strftime('%H:%M:%S')}  {outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  "
-                f"{outcome.seconds:.2f} s",
-                highlight=False,
-            )
-
-    def failed(view: str | None, error: RollviewError, again: float) -> None:
-        nonlocal printed
-        printed += 1
-        if screen.as_json:
-            screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(again, 3)})
-        else:
-            screen.error(error, view)
-            screen.err.print(f"tried again in {again:g} s", highlight=False)
-
     with _reporting(screen):
+        if not live and (since is not None or snapshot or where is not None):
+            raise UserError("--since, --snapshot and --where belong to --live", todo="rollview watch VIEW --live")
         rv = _open(screen, warehouse, store)
-        watching = Watch(rv, rv.existing(views) if views else None, every, changed, failed)
-        with contextlib.suppress(KeyboardInterrupt):
-            watching.run(rounds)
-        if screen.as_json and not printed:
-            screen.emit({"outcome": NO_OP, "looks": watching.looks})
+        if live:
+            watch_live(screen, rv, views, every, rounds, since=since, snapshot=snapshot, where=where)
+        else:
+            watch_views(screen, rv, rv.existing(views) if views else None, every, rounds)
 
 
 @app.command()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
+from rollview.cli.outcomes import outcome_document
+from rollview.cli.render import Screen, error_document
 from rollview.errors import RollviewError, named_error
 from rollview.refresh.batch import refresh_all
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
-from rollview.views.results import Outcome
+from rollview.views.results import FAILED, Outcome
 
 #: The longest pause in seconds before a failed view is tried again.
 LONGEST_PAUSE = 60.0
@@ -83,3 +86,35 @@ class Watch:
                 if outcome.result.strategy != NO_OP:
                     self._changed(outcome)
         return self.every
+
+
+def watch_views(screen: Screen, rv: Rollview, names: Sequence[str] | None, every: float, rounds: int) -> None:
+    """Watches views, and prints what becomes of them, until Ctrl-C."""
+    printed = 0
+
+    def changed(outcome: Outcome) -> None:
+        nonlocal printed
+        printed += 1
+        if screen.as_json:
+            screen.emit(outcome_document(outcome))
+        else:
+            screen.out.print(
+                f"{time.strftime('%H:%M:%S')}  {outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  "
+                f"{outcome.seconds:.2f} s",
+                highlight=False,
+            )
+
+    def failed(view: str | None, error: RollviewError, again: float) -> None:
+        nonlocal printed
+        printed += 1
+        if screen.as_json:
+            screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(again, 3)})
+        else:
+            screen.error(error, view)
+            screen.err.print(f"tried again in {again:g} s", highlight=False)
+
+    watching = Watch(rv, names, every, changed, failed)
+    with contextlib.suppress(KeyboardInterrupt):
+        watching.run(rounds)
+    if screen.as_json and not printed:
+        screen.emit({"outcome": NO_OP, "looks": watching.looks})
