@@ -122,6 +122,21 @@ class Limits:
         "the first step of a refresh with `step_seconds` has up to this many changed rows",
         "the steps after it have as many as the time measured allows",
     )
+    clock_commits: int = _limit(
+        100,
+        "after this many commits the table of the commit clock is tidied; this many stay",
+        "a look at the tables is a commit with a small file of its own",
+    )
+    keep_changes_seconds: int = _limit(
+        604_800,
+        "the timed delta of a view keeps its changes for so many seconds, if its definition has no KEEP CHANGES",
+        "a week, as long as Delta keeps the old files of a table",
+    )
+    grace_seconds: float = _limit(
+        3_600,
+        "files of a timed delta stay on the disk for so many seconds after they were pruned or merged",
+        "a query that has begun before still reads them",
+    )
     refresh_attempts: int = _limit(
         5,
         "a refresh that another session overtakes is tried this many times",

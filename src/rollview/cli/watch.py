@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from rollview.cli.outcomes import outcome_document
 from rollview.cli.render import Screen, error_document
 from rollview.errors import RollviewError, named_error
-from rollview.refresh.batch import refresh_all
+from rollview.roll.following import refresh_all
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 from rollview.views.results import FAILED, Outcome

@@ -216,6 +216,13 @@ class DuckEngine:
     def output(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
         return self.connection.sql(frame.sql)
 
+    def detached(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
+        found = self.connection.sql(frame.sql)
+        rows = self.connection.from_arrow(found.to_arrow_table())
+        pairs = zip(found.columns, found.types, rows.types, strict=True)  # Arrow has no HUGEINT
+        names = [(self.quoted(name), kind, have) for name, kind, have in pairs]
+        return rows.project(", ".join(n if k == h else f"CAST({n} AS {k}) AS {n}" for n, k, h in names))
+
     @contextlib.contextmanager
     def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
         try:

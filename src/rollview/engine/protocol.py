@@ -154,5 +154,8 @@ class Engine(Protocol):
     def output(self, frame: Frame) -> Any:
         """The frame as the engine's own type: a DataFrame of Spark, a relation of DuckDB."""
 
+    def detached(self, frame: Frame) -> Any:
+        """The same, of a frame over materialized rows that will be released."""
+
     def close(self) -> None:
         """Releases the engine."""

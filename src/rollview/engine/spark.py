@@ -252,6 +252,9 @@ class SparkEngine:
     def output(self, frame: DataFrame) -> DataFrame:
         return frame
 
+    def detached(self, frame: DataFrame) -> DataFrame:
+        return frame  # what is released is computed again
+
 
 def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:
     plain = frame.toDF(*[f"c{i}" for i in range(len(floats))])

@@ -129,9 +129,9 @@ class Core:
             return self.graph.generate(0)
         return self.graph.generate(self.shape.vertices[at.vertex].parts[0], at.vertex, [at.key])
 
-    def net(self) -> Net:
-        """Adds up changes of the view."""
-        return Net(self.layout.width, self.rows_in_memory, self._key)
+    def net(self, *, distinct: bool = False) -> Net:
+        """Adds up changes of the view; if they are ``distinct``, no two are of one row."""
+        return Net(self.layout.width, self.rows_in_memory, self._key, distinct=distinct)
 
     @property
     def bytes(self) -> int:
@@ -144,7 +144,7 @@ class Core:
         self.interner.sweep(used if self._groups is None else used | self._groups.numbers())
 
     def _applied(self, ingested: Sequence[tuple[int, Rows]], done: list[tuple[int, Rows]]) -> Change:
-        net = self.net()
+        net = self.net(distinct=len(ingested) == 1 and self.graph.distinct)
         for part, changed in ingested:
             pieces = self.graph.change(part, changed, push=self.push)
             first = next(pieces, None)  # raises before anything is changed if the rows cannot be
@@ -168,6 +168,8 @@ class Core:
         net.add(*self._of_paths(paths))
 
     def _of_paths(self, paths: Paths) -> tuple[Words, Words]:
+        if self.graph.shows:
+            return paths.fields, paths.weights
         assert self._shown is not None
         kept = self._residual.paths(paths)
         return self._shown.words(kept.fields), kept.weights

@@ -90,6 +90,7 @@ class Explanation:
     not_planned: str | None = None
     bug: str | None = None
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    keep_changes: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as values that JSON has."""
@@ -99,6 +100,8 @@ class Explanation:
         """The explanation for people: one screen, or all of it."""
         title = f"materialized view {self.view}"
         lines = [title, f"  policy    {self.policy}"]
+        if self.keep_changes:
+            lines.append(f"  changes   kept for {self.keep_changes}")
         if self.comment:
             lines.insert(1, f"  comment   {self.comment}")
         lines += ["  query", *_indented(_cut(self.query.splitlines(), verbose))]

@@ -14,5 +14,13 @@
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries, each a commit |
 | ``apply.py`` | the delta merged into the stored view |
+| ``prune.py`` | old changes removed from a delta, and then from the disk |
+| ``reach.py`` | how far a delta reaches, for people, and what it needs of the base tables |
+| ``following.py`` | a refresh applies what is there, and follows the rest |
+| ``reachable.py`` | which moments a delta reaches, and from which stored version |
+| ``reading.py`` | a view's rows at a position in reach |
+| ``visible.py`` | rows of a delta as changes of the rows that readers see |
+| ``derived.py`` | the change between two vectors, derived from the changes of the tables |
+| ``between.py`` | the change between two moments, found in the cheapest way |
 | ``results.py`` | what propagating did |
 """

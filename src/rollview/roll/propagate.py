@@ -24,6 +24,7 @@ from rollview.refresh.steps import Pace
 from rollview.roll.begin import Begun, begun, overtaken
 from rollview.roll.extent import Extent
 from rollview.roll.forward import Forwarding, Present, by_history, by_presence
+from rollview.roll.prune import tend
 from rollview.roll.results import ForwardStep, OnStep, Propagated
 from rollview.roll.schedule import Backlog, Interval, freely, next_interval
 from rollview.roll.sources import TableSource
@@ -57,6 +58,7 @@ def propagate(
                 if on_step is not None:
                     on_step(step)
             if running.finish():
+                tend(catalog, name)
                 marks = (running.extent.begin, first.mark, running.extent.mark, newest)
                 return Propagated(name, *marks, tuple(done), since(start), refreshed)
         lost += 1

@@ -45,10 +45,12 @@ class TableSource:
         self.name, self._used = name, list(used)
 
     def backlog(self, after: int, upto: int) -> Backlog:
-        """The commits after a position, up to another one."""
+        """The commits after a position, up to another one. An updated row counts as two: it is deleted and inserted."""
         unknown = self._catalog.limits.first_step_rows
         numbered = self._catalog.clock.commits(self.name, after, upto)
-        return Backlog([(each.position, unknown if each.rows is None else each.rows) for each in numbered], upto)
+        rows = (each.rows if each.signed is None else each.signed for each in numbered)
+        many = (unknown if count is None else count for count in rows)
+        return Backlog([(each.position, count) for each, count in zip(numbered, many, strict=True)], upto)
 
     def identity(self, position: int) -> Identity:
         """The version at a position."""

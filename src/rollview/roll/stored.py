@@ -4,6 +4,7 @@ forward query, and the extent that they lead to: so a process can be stopped bet
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rollview.engine.protocol import Frame, Kept
-from rollview.errors import SchemaChanged, TableNotFound, VersionGone
+from rollview.errors import RollviewError, SchemaChanged, TableNotFound, VersionGone
+from rollview.plan.reserved import TIME
 from rollview.roll.extent import EXTENT, Extent
 from rollview.roll.rows import empty_delta
 from rollview.state.state import State
@@ -19,6 +21,17 @@ from rollview.store.edits import Append, Edit, Replace
 from rollview.store.protocol import Commit, Stamp
 from rollview.views.catalog import RUN, Catalog
 from rollview.views.definition import View
+
+logger = logging.getLogger("rollview")
+
+#: Delta removes old entries of the log by itself; checkpoints soon forget merged files, or they would grow for ever.
+_PROPERTIES = {
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+}
+
+#: After this many commits the small files are merged.
+_TIDIED = 100
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class DeltaTable:
         rows = self._catalog.engine.select(empty_delta(state), {"state": stored})
         stamp = self._stamp(extent)
         if not self._store.exists(self.name):
-            commit = self._store.create(self.name, rows, stamp=stamp)
+            commit = self._store.create(self.name, rows, properties=_PROPERTIES, stamp=stamp)
         else:
             commit = self._store.commit(self.name, [Replace(rows)], stamp)
         return _is_ours(commit, stamp)
@@ -65,7 +78,30 @@ class DeltaTable:
             commit = self._store.commit(self.name, edits, stamp)
         except SchemaChanged:  # another session has begun a new epoch, in which the view has other columns
             return None
+        if not _is_ours(commit, stamp):
+            return None
+        if commit.version % _TIDIED == 0:
+            self._tidy(Stored(commit.version, extent))
+        return commit
+
+    def _tidy(self, stored: Stored) -> None:
+        try:
+            self.tidy(stored)
+        except RollviewError as error:  # it is tried again after as many commits
+            logger.warning("the small files of %s could not be merged: %s", self.name, error)
+
+    def prune(self, extent: Extent) -> Commit | None:
+        """Removes the rows with times up to the begin of an extent, as far as that takes little; None if another
+        session's commit came first."""
+        stamp = self._stamp(extent)
+        commit = self._store.prune(self.name, TIME.label, extent.begin, stamp)
         return commit if _is_ours(commit, stamp) else None
+
+    def tidy(self, stored: Stored) -> None:
+        """Merges small files, and removes those that were replaced so long ago that no query reads them any more. The
+        newest commit that has an extent stays."""
+        keep = self._store.version(self.name) - stored.version
+        self._store.tidy(self.name, keep, self._catalog.limits.grace_seconds)
 
     def read(self, version: int) -> Frame:
         return self._store.read(self.name, version)

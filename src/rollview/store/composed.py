@@ -51,6 +51,7 @@ class ComposedStore:
         self.commit = writing.commit
         self.recreate = writing.recreate
         self.set_properties = writing.set_properties
+        self.prune = writing.prune
         self.tidy = writing.tidy
         self.drop = writing.drop
         self.run = statements.run

@@ -78,6 +78,11 @@ class Commit:
     mark: str | None = field(default=None, compare=False)
 
     @property
+    def signed(self) -> int | None:
+        """The rows that it deleted and inserted."""
+        return None if self.inserted is None or self.deleted is None else self.inserted + self.deleted
+
+    @property
     def changes_rows(self) -> bool:
         """Whether the commit may have changed what the table shows. Compaction and changes of properties do not."""
         return (self.inserted, self.deleted) != (0, 0) or self.operation.startswith(("CREATE", "REPLACE"))
@@ -292,9 +297,15 @@ class Writing(Protocol):
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         """Sets properties. The rows and the other properties stay as they are."""
 
-    def tidy(self, table: str, keep: int) -> None:
-        """Merges the small files of a table that is only appended to, and removes what only versions before the newest
-        ``keep`` need. The rows and the later changes stay as they are."""
+    def prune(self, table: str, column: str, upto: int, stamp: Stamp = NO_STAMP) -> Commit:
+        """Removes the rows whose value in a column of whole numbers is at most ``upto``, as far as files have no other
+        rows; others may stay, if they are in a file with rows that do. Older versions can still be read. If there is
+        nothing to remove, a commit that is stamped with an application has only its metadata."""
+
+    def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
+        """Merges the small files of a table that is only appended to or pruned, and removes what only older versions
+        need: those before the newest ``keep``, and before the version that the table had so many ``seconds`` ago. The
+        rows, the later changes and the commit of the oldest version that is kept stay as they are."""
 
     def drop(self, table: str) -> None: ...
 

@@ -122,7 +122,7 @@ class ViewRelation(Relation):
         if view.layout.feed is None:
             typed = [(name, kind) for name, kind in self.columns() if name in columns]
             frames = {"old": self.rows(after), "new": self.rows(upto)}
-            return engine.select(_timed(_difference(typed), upto), frames, names)
+            return engine.select(_timed(difference(typed), upto), frames, names)
         feed = self._store.changes(self.stored, after, upto)
         stored = list(view.layout.columns)
         typed = [(name, "string") for name in stored]  # as they are: no type is looked at
@@ -244,7 +244,7 @@ def _weighted_feed(columns: Sequence[tuple[str, str]]) -> Node:
     return Project(scan, (*kept, Computed(WEIGHT, weight), Computed(TIME, ref(commit.name))))
 
 
-def _difference(columns: Sequence[tuple[str, str]]) -> Node:
+def difference(columns: Sequence[tuple[str, str]]) -> Node:
     """What one relation has beyond another, as weights."""
     old, new = scan_of("old", columns), scan_of("new", columns)
     gone = SetOperation(old, new, old.output, kind=SetKind.EXCEPT, all=True)

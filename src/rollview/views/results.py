@@ -99,7 +99,7 @@ def in_all(results: Sequence[RefreshResult]) -> RefreshResult:
         bytes_written=total(*(result.bytes_written for result in results)),
         seconds=round(sum(result.seconds for result in results), 3),
         ran=tuple(ran for result in results for ran in result.ran),
-        steps=len(done),
+        steps=sum(result.steps for result in done),
     )
 
 
@@ -242,6 +242,7 @@ class ViewStatus:
     the view shows. ``stale`` names the views upstream, at any level, that are
     themselves behind, and ``stuck`` says of some of these why they cannot be refreshed. ``unversioned`` are the base
     tables that have no versions: nobody knows whether they have changed, and the view does not count as fresh.
+    ``keep_changes`` is how long its timed delta is kept, if its definition says so.
     ``damage`` says what cannot be read, of the view or of a table below it; of a damaged view, only what could still
     be read is known."""
 
@@ -257,6 +258,7 @@ class ViewStatus:
     damage: str | None = None
     stuck: Mapping[str, str] = field(default_factory=dict)
     went_back: tuple[str, ...] = ()
+    keep_changes: str | None = None
 
     @property
     def fresh(self) -> bool:

@@ -370,6 +370,11 @@ def _readable(table: str) -> Iterator[None]:
         raise
 
 
+#: Parts of the names of Delta's errors about versions that it does not have, or no longer reads: it refuses those
+#: that are older than the table keeps removed files, even if the files are there.
+_NO_VERSION = ("VERSION_NOT_FOUND", "TIMESTAMP_EARLIER", "LOG_FILE", "BEYOND_DELETED_FILE_RETENTION")
+
+
 @contextlib.contextmanager
 def _gone(table: str, version: int) -> Iterator[None]:
     """Translates Delta's errors about a version that it no longer has."""
@@ -383,7 +388,7 @@ def _gone(table: str, version: int) -> Iterator[None]:
                 why=str(error).split("\n")[0],
                 todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
             ) from error
-        if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
+        if any(part in condition for part in _NO_VERSION):
             raise VersionGone(
                 f"Version {version} of {table} is no longer there",
                 why=str(error).split("\n")[0],

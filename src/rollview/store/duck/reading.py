@@ -111,7 +111,7 @@ class DuckReading:
     def _changes(self, table: str, after: int, upto: int, columns: Sequence[str]) -> DuckFrame:
         self._check_version(table, upto)
         info = self._tables.info(table)
-        if after + 1 < info.first:
+        if after < info.first and info.first > 0:
             raise VersionGone(f"The changes of {table} after version {after} are no longer there")
         listed, parts = "".join(f"{quoted(c)}, " for c in columns), []
         for at, by_update, kind, update in (

@@ -20,6 +20,7 @@
 | ``edited_rows.py`` | the stored rows that an edit may touch |
 | ``lookup.py`` | the same by the values of a few given rows |
 | ``rewrite.py`` | changed rows → files added and removed, and the change feed |
+| ``prune.py`` | old rows removed by whole files |
 | ``tidy.py`` | merges small files and removes old ones |
 | ``temp_views.py`` | the names by which Spark SQL reads the tables |
 """

@@ -1,0 +1,86 @@
+"""Which moments a view's delta reaches, and from which stored version of the view.
+
+Every stored version of the delta's epoch that stands between ``begin`` and ``mark`` will do. The nearest one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from rollview.errors import NotIncremental
+from rollview.refresh.reasons import is_as_stored
+from rollview.roll.rolling import Rolling, rolling
+from rollview.roll.stored import Stored
+from rollview.store.protocol import Identity
+from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A stored version of a view, and the position at which it stands."""
+
+    version: int
+    position: int
+
+
+@dataclass(frozen=True)
+class Reachable:
+    """A view and its delta, which belongs to the rows that are stored now."""
+
+    rolled: Rolling
+    stored: Stored
+
+    def position(self, vector: Mapping[str, Identity]) -> int | None:
+        """A position in reach at which the view's tables stand as in a vector; None if there is none."""
+        tables = self.rolled.view.tables
+        if any(table not in vector for table in tables):
+            return None
+        wanted = {table: vector[table] for table in tables}
+        first = self.rolled.catalog.clock.of(wanted)
+        return None if first is None else self.within(first)
+
+    def within(self, position: int) -> int | None:
+        """The same for the vector of a position. The tables may stand so at several positions."""
+        extent = self.stored.extent
+        nearest = min(max(position, extent.begin), extent.mark)
+        if nearest == position or self._vector(nearest) == self._vector(position):
+            return nearest
+        return None
+
+    def anchors(self, position: int) -> list[Anchor]:
+        """The stored versions from which a position is reached, the nearest one first."""
+        return sorted(self._anchors, key=lambda each: (abs(each.position - position), -each.version))
+
+    @cached_property
+    def _anchors(self) -> list[Anchor]:
+        return list(self._found())
+
+    def _found(self) -> Iterator[Anchor]:
+        catalog, view = self.rolled.catalog, self.rolled.view
+        shape, epoch = shape_of(view), self.stored.extent.epoch
+        for commit in catalog.store.history(catalog.state(view.name)):
+            told = commit.metadata
+            if VECTOR in told and told.get(EPOCH) == epoch and told.get(SHAPE) == shape:
+                position = self.position(vector_in(commit))
+                if position is not None:
+                    yield Anchor(commit.version, position)
+
+    def _vector(self, position: int) -> dict[str, Identity | None]:
+        found = self.rolled.catalog.clock.vector(position)
+        return {table: found.get(table) for table in self.rolled.view.tables}
+
+
+def reachable(catalog: Catalog, name: str) -> Reachable | None:
+    """The delta of a view; None if it has none, or one of rows that are not stored any more."""
+    if not catalog.store.exists(catalog.delta(name)):
+        return None
+    try:
+        rolled = rolling(catalog, name)
+    except NotIncremental:
+        return None
+    stored = rolled.delta.stored()
+    if stored is None or stored.extent.epoch != rolled.reflected().epoch or not is_as_stored(catalog, rolled.view):
+        return None
+    return Reachable(rolled, stored)
