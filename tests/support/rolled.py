@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rollview import connect
+from rollview import Rollview, connect
 from rollview.delta.derivation import NEW, at
 from rollview.delta.partials import COUNT
 from rollview.engine.protocol import relation_name
@@ -162,8 +162,10 @@ def _select(choose: random.Random, keyed: Sequence[bool], shape: str) -> str:
 class World:
     """A warehouse in which a history happens, and the view ``v`` of it."""
 
-    def __init__(self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE) -> None:
-        self.history, self.rv = made, connect("duckdb:", limits=limits)
+    def __init__(
+        self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE, rv: Rollview | None = None
+    ) -> None:
+        self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
         self.present_only = present_only
         self._left: Iterator[list[Change]] = iter(made.transactions)
         self._expected: dict[tuple[str, int], Any] = {}
@@ -261,6 +263,18 @@ class World:
             assert now == wanted, f"{view} at position {position} of {extent}\n{self.history}"
         assert all(row[-1] > extent.begin for row in delta)
 
+    def canonical(self) -> Any:
+        """The delta with what cancels out left out: what it adds at each position up to the mark."""
+        rolled, mark = self.rolled, self.extent().mark
+        frame = rolled.delta.read(self.rv.store.version(rolled.delta.name))
+        names, found = [name for name, _ in self.rv.engine.columns(frame)], {}
+        rows = self._fetched(frame)
+        for position in sorted({row[-1] for row in rows if row[-1] <= mark}):
+            nothing: Any = {} if isinstance(rolled.state, Groups) else Counter()
+            if added := _after(rolled, names, nothing, [row for row in rows if row[-1] == position]):
+                found[position] = added
+        return found
+
     def stored_at(self, position: int, view: str = "v") -> Any:
         """What a view has stored at a position, computed from its tables as they were there."""
         if (view, position) not in self._expected:
@@ -293,7 +307,8 @@ class World:
         return Counter(self._fetched(relation(self.rv.catalog, view).rows()))
 
     def _fetched(self, frame: Any) -> list[Any]:
-        return [tuple(row) for row in self.rv.engine.output(frame).fetchall()]
+        columns = self.rv.engine.arrow(frame).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def _counted(rolled: Rolling, names: Sequence[str], rows: Sequence[Any]) -> Any:

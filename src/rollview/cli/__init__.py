@@ -13,6 +13,7 @@
 | ``verification.py`` | what ``verify`` prints |
 | ``clock.py`` | what ``commits`` and ``position`` print |
 | ``watch.py`` | what ``watch`` does again and again |
+| ``live.py`` | what ``watch --live`` does |
 | ``bench.py`` | ``rollview bench`` |
 | ``demo.py`` | ``rollview demo`` |
 """

@@ -20,6 +20,7 @@ from rollview.cli.app import (
     until_interrupted,
 )
 from rollview.cli.clock import as_of_option
+from rollview.cli.live import watch_live
 from rollview.cli.outcomes import outcome_document, show_outcomes
 from rollview.cli.propagated import propagated_document, show_propagated
 from rollview.cli.render import MISTAKE, Screen, error_document
@@ -95,32 +96,48 @@ def watch(
     ] = None,
     step_rows: StepRows = None,
     step_seconds: StepSeconds = None,
+    live: Annotated[bool, typer.Option("--live", help="Keep one view in memory and print its diffs instead.")] = False,
+    since: Annotated[str | None, typer.Option(help="--live: begin at a token that was printed.")] = None,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="--live: begin with the rows that there are.")] = False,
+    where: Annotated[str | None, typer.Option(help="--live: only rows that satisfy a condition.")] = None,
     as_json: Json = False,
 ) -> None:
     """Refresh views whenever their base tables change, until Ctrl-C. Failures are retried, with growing pauses. With
-    --propagate, propagate them, and apply at an interval."""
+    --propagate, propagate them, and apply at an interval. With --live, print the diffs of one view as they come."""
     screen = Screen(as_json=as_json)
-    told = _Told(screen)
     with reporting(screen):
         interval = None if apply_every is None else seconds_of(apply_every)
         if not propagate and (apply_every, step_rows, step_seconds) != (None, None, None):
             raise UserError("--apply-every and steps are for propagating", todo="add --propagate")
+        if not live and (since is not None or snapshot or where is not None):
+            raise UserError("--since, --snapshot and --where belong to --live", todo="rollview watch VIEW --live")
+        if live and propagate:
+            raise UserError("--live and --propagate exclude each other", todo="run two commands")
         rv = opened(screen, warehouse, store)
-        names = rv.existing(views) if views else None
-        watching: Rounds
-        if propagate:
-            for name in names or ():
-                if (why := why_not(rv.catalog, name)) is not None:
-                    raise NotIncremental(f"{name} cannot be propagated", why=why, todo="watch it without --propagate")
-            how = {"step_rows": step_rows, "step_seconds": step_seconds}
-            of = (lambda: _propagated(rv)) if names is None else (lambda: names)
-            watching = RollingWatch(rv, of, every, interval, how, told.propagated, told.changed, told.failed)
-        else:
-            watching = Watch(rv, names, every, told.changed, told.failed)
+        if live:
+            watch_live(screen, rv, views, every, rounds, since=since, snapshot=snapshot, where=where)
+            return
+        told, names = _Told(screen), rv.existing(views) if views else None
+        how = {"step_rows": step_rows, "step_seconds": step_seconds}
+        watching = _rolling(rv, names, every, interval, how, told) if propagate else _plain(rv, names, every, told)
         with until_interrupted():
             watching.run(rounds)
         if screen.as_json and not told.events:
             screen.emit({"outcome": NO_OP, "looks": watching.looks})
+
+
+def _plain(rv: Rollview, names: list[str] | None, every: float, told: _Told) -> Rounds:
+    return Watch(rv, names, every, told.changed, told.failed)
+
+
+def _rolling(
+    rv: Rollview, names: list[str] | None, every: float, apply_every: float | None, how: dict[str, Any], told: _Told
+) -> Rounds:
+    for name in names or ():
+        if (why := why_not(rv.catalog, name)) is not None:
+            raise NotIncremental(f"{name} cannot be propagated", why=why, todo="watch it without --propagate")
+    of = (lambda: _propagated(rv)) if names is None else (lambda: names)
+    return RollingWatch(rv, of, every, apply_every, how, told.propagated, told.changed, told.failed)
 
 
 def _propagated(rv: Rollview) -> list[str]:

@@ -20,7 +20,7 @@ from rollview.live.definition import Definition
 from rollview.live.follow.source import Source, Step, Vector, load, now
 from rollview.live.graph.protocol import LookAhead
 from rollview.live.interning import Words
-from rollview.live.serve.condition import Condition, Selection, start_of
+from rollview.live.serve.condition import NOWHERE, Condition, Selection, start_of
 from rollview.live.serve.diff import Diff, Place, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscribers import Subscribers
@@ -146,8 +146,8 @@ class State:
     def rows(self, condition: Condition) -> Iterator[tuple[Words, Words]]:
         """The rows that satisfy a condition with the numbers of their copies; the core is not changed meanwhile."""
         core = self.core
-        selection = self.selection(condition)
-        for rows, weights in core.rows(start_of(core, condition)):
+        selection, start = self.selection(condition), start_of(core, condition)
+        for rows, weights in core.rows(start) if start is not NOWHERE else ():
             yield filtered(rows, weights, selection.kept(rows))
 
     def snapshot(self, condition: Condition) -> Diff:

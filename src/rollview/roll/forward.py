@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rollview.delta.derivation import CHANGE, NEW, OLD, STEP
 from rollview.delta.timed import Sight, Way
 from rollview.engine.protocol import Frame, Kept
+from rollview.errors import InternalError
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.execute import Execution
 from rollview.roll.rows import forwarded_rows
@@ -70,7 +71,7 @@ def by_history(
 
 @dataclass(frozen=True)
 class Present:
-    """What a table has now: its rows, and the version and the position that they are of."""
+    """What a table has now: its rows, their version, and the position at which the table came to it."""
 
     frame: Frame
     version: int
@@ -87,6 +88,7 @@ def by_presence(
     """Every table is read as it is now, and its changes since where it has been forwarded to are taken away. Each may
     be read at another moment, but none before the end of the interval. A view is seen as it stood at some such moment,
     whatever it shows now."""
+    check_moments(interval, present, backlogs)
     reading = Reading(Way.PRESENCE)
     for table, at in forwarded.items():
         stood = {NEW: interval.upto, OLD: at} if table == interval.table else {NEW: at}
@@ -102,6 +104,16 @@ def by_presence(
             later = [Span(position, moment)] if backlogs[table].rows(position, moment) else []
             reading.see(table, when, NEW, [*stands.way_to(moment, -1), *later])
     return reading
+
+
+def check_moments(interval: Interval, present: Mapping[str, Present], backlogs: Mapping[str, Backlog]) -> None:
+    """A change at the end of the interval must find what its partners had by then."""
+    for table, now in present.items():
+        if backlogs[table].free(now.position) < interval.upto:
+            raise InternalError(
+                f"{table} was read at position {now.position}, before the end of the changes of {interval.table}",
+                why=f"these are forwarded up to position {interval.upto}",
+            )
 
 
 class Forwarding:

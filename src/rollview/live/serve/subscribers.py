@@ -163,7 +163,7 @@ class Subscribers:
 
 def _part(diff: Diff, places: list[int]) -> Change:
     """Some rows of a diff in memory."""
-    return Change(diff.change.rows[places], diff.change.weights[places], diff.change.key)
+    return Change([(diff.change.rows[places], diff.change.weights[places])], diff.change.key)
 
 
 def _pieces(diff: Diff) -> Iterator[tuple[Words, Words]]:

@@ -80,6 +80,7 @@ class RowsHere:
         if files is None:
             raise NotHere
         described = Described.of(snapshot)
+        self._known = snapshot.version, self._log.commit_mark(snapshot.version), described
         fields = described.fields(snapshot.name, columns if columns is not None else described.schema.names)
         for path in files:
             if not Path(path).exists():
