@@ -105,7 +105,8 @@ class Run:
             running = self._running.setdefault(name, _Running(self, name))
             if self._tried(name, running.begin):
                 active[name] = running
-        shelves = Shelves(self.catalog, lambda table: _used(active.values(), table), self.pace.first(self.catalog))
+        rows = self.pace.first(self.catalog)
+        shelves = Shelves(self.catalog, lambda table: _used(active.values(), table), self.newest, rows)
         try:
             while active:
                 name = min(active, key=lambda each: (active[each].mark, each))

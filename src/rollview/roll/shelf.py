@@ -34,9 +34,11 @@ class _Section:
 class Shelf:
     """The changes of one table. ``reads`` counts how often the store was asked for some."""
 
-    def __init__(self, catalog: Catalog, name: str, columns: Callable[[], Sequence[str]], rows: int) -> None:
+    def __init__(
+        self, catalog: Catalog, name: str, columns: Callable[[], Sequence[str]], newest: int, rows: int
+    ) -> None:
         self._catalog, self._clock, self.name = catalog, catalog.clock, name
-        self._columns, self._many = columns, rows
+        self._columns, self._newest, self._many = columns, newest, rows
         self._begin: int | None = None
         self._end = 0
         self._sections: list[_Section] = []
@@ -62,7 +64,7 @@ class Shelf:
                 self._begin = self._end = after
             if after < self._begin:
                 return None
-            self._cut(upto)
+            self._cut(max(upto, self._newest))
             found = []
             for section in self._sections:
                 if section.after < upto and section.upto > after:
@@ -126,15 +128,15 @@ class Shelf:
 
 class Shelves:
     """The shelves of the tables that some views read. ``needed`` gives the columns that these views need of a table,
-    ``rows`` are those of a section."""
+    ``newest`` is the position up to which they are propagated, ``rows`` are those of a section."""
 
-    def __init__(self, catalog: Catalog, needed: Callable[[str], Collection[str]], rows: int) -> None:
-        self._catalog, self._needed, self._rows = catalog, needed, rows
+    def __init__(self, catalog: Catalog, needed: Callable[[str], Collection[str]], newest: int, rows: int) -> None:
+        self._catalog, self._needed, self._newest, self._rows = catalog, needed, newest, rows
         self._shelves: dict[str, Shelf] = {}
 
     def of(self, table: str) -> Shelf:
         if table not in self._shelves:
-            self._shelves[table] = Shelf(self._catalog, table, lambda: self._ordered(table), self._rows)
+            self._shelves[table] = Shelf(self._catalog, table, lambda: self._ordered(table), self._newest, self._rows)
         return self._shelves[table]
 
     def _ordered(self, table: str) -> list[str]:
