@@ -50,7 +50,7 @@ def readings(rv: Rollview, names: list[str], step_rows: int) -> dict[str, int]:
         asked.extend([table] if table in ("orders", "customers") else [])
         return read(table, *rest)
 
-    rv.store.few_changes = counted  # type: ignore[method-assign]
+    rv.store.few_changes = counted  # type: ignore[assignment, method-assign]
     run.views(names)
     rv.store.few_changes = read  # type: ignore[method-assign]
     assert all(outcome.ok for outcome in run.outcomes.values())
@@ -145,7 +145,7 @@ def test_rows_of_sections_whose_history_is_partly_gone_are_read_one_by_one() -> 
             raise VersionGone("gone")
         return few(table, after, *rest)
 
-    store.few_changes = recent  # type: ignore[method-assign]
+    store.few_changes = recent  # type: ignore[assignment, method-assign]
     outcomes = {each.view: each.outcome for each in rv.propagate_all(["pairs", "large"])}
     assert outcomes == {"large": "failed", "pairs": "propagated"}
     assert rv.apply("pairs").strategy == "apply"
