@@ -18,6 +18,8 @@ CATCHES_ALL = {
     "engine/session.py": "starting Spark fails with errors of several kinds",
     "engine/sources.py": "a context that was stopped raises errors of several kinds",
     "engine/spark_errors.py": "errors of Spark's JVM have no class of their own in Python",
+    "live/follow/follower.py": "following goes on if the store or Spark fails once",
+    "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
     "roll/run.py": "one view's failure does not stop the propagation of the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
     "stack.py": "the error of a thread is raised again in the thread that waits for it",

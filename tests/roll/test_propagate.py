@@ -100,7 +100,7 @@ def test_the_view_stays_until_it_is_applied_and_no_base_table_is_read_then() -> 
 def test_what_was_propagated_can_be_applied_before_all_is() -> None:
     rv = filled()
     before = changed(rv)
-    first = rv.propagate("cities", steps=1, step_rows=1)
+    first = rv.propagate("cities", steps=1, step_rows=2)
     assert (first.queries, first.mark, first.lag) == (1, before + 1, 4)
     assert rv.apply("cities").position == before + 1
     with pytest.raises(UserError, match="not known up to position"):

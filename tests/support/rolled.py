@@ -33,16 +33,16 @@ from rollview.views.relation import relation
 #: No limit of time: what one look sees is settled.
 AT_ONCE = Limits(settle_seconds=0)
 
-Row = tuple[int | None, ...]
+Row = tuple[int, int | None, int | None]
 _SCHEMA = pa.schema([("id", pa.int32()), ("k", pa.int32()), ("v", pa.int32())])
 
 
 @dataclass(frozen=True)
 class Change:
-    """Rows that one commit deletes from a table and inserts into it."""
+    """Rows that one commit deletes from a table, by their ids, and inserts into it."""
 
     table: str
-    deleted: tuple[Row, ...]
+    deleted: tuple[int, ...]
     inserted: tuple[Row, ...]
 
 
@@ -78,20 +78,22 @@ def history(seed: int, length: int = 12, *, tower: bool = False) -> History:
     there: list[list[Row]] = [[] for _ in keyed]
     for _ in range(length):
         touched = choose.sample(range(len(keyed)), 1 if choose.random() < 0.7 else choose.randint(1, len(keyed)))
-        made.transactions.append([_change(choose, number, there[number]) for number in sorted(touched)])
+        made.transactions.append([_change(choose, number, there[number], keyed[number]) for number in sorted(touched)])
     return made
 
 
-def _change(choose: random.Random, number: int, there: list[Row]) -> Change:
-    deleted = tuple(choose.sample(there, min(len(there), choose.choice([0, 0, 1, 1, 2]))))
-    for row in deleted:
-        there.remove(row)
+def _change(choose: random.Random, number: int, there: list[Row], keyed: bool) -> Change:
+    """Some rows with all their copies go, and others come. A table without a key may have copies of a row."""
+    deleted = tuple(sorted({row[0] for row in choose.sample(there, min(len(there), choose.choice([0, 0, 1, 1, 2])))}))
+    there[:] = [row for row in there if row[0] not in deleted]
     inserted = []
     for _ in range(choose.choice([1, 1, 2, 4]) if not deleted or choose.random() < 0.5 else 0):
-        key = choose.choice([None, 0, 0, 1, 2])
-        taken = {row[0] for row in there}
-        new = next(i for i in range(100) if i not in taken)
-        inserted.append((new, key, choose.choice([None, 1, 1, 2])))
+        if there and not keyed and choose.random() < 0.3:
+            inserted.append(choose.choice(there))
+        else:
+            taken = {row[0] for row in there}
+            new = next(i for i in range(100) if i not in taken)
+            inserted.append((new, choose.choice([None, 0, 0, 1, 2]), choose.choice([None, 1, 1, 2])))
         there.append(inserted[-1])
     return Change(f"t{number}", deleted, tuple(inserted))
 
@@ -207,7 +209,7 @@ class World:
 
     def _edits(self, change: Change) -> Iterator[Edit]:
         if change.deleted:
-            ids = self.rv.engine.small([(row[0],) for row in change.deleted], "id INT")
+            ids = self.rv.engine.small([(number,) for number in change.deleted], "id INT")
             yield DeleteMatching(ids, ["id"])
         if change.inserted:
             columns = zip(*change.inserted, strict=True)

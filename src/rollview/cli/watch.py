@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from rollview.errors import RollviewError, named_error
-from rollview.refresh.batch import refresh_all
+from rollview.roll.following import refresh_all
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 from rollview.views.results import Outcome

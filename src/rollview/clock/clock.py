@@ -64,7 +64,7 @@ class CommitClock:
         self.store, self.engine = store, engine
         self._limits = limits
         self._now, self._sleep = now, sleep
-        self._stored = StoredClock(store, engine)
+        self._stored = StoredClock(store, engine, limits)
         self._lock = threading.RLock()
         self._seen: dict[str, tuple[Identity | None, Identity]] = {}
         self.skipped: Mapping[str, RollviewError] = {}
@@ -276,7 +276,8 @@ def _numbered(timeline: Timeline, sighted: Mapping[str, list[Sighted]], sight: i
         before = max(before, min(max(micros(each.commit.time) for each in unit), sight))
         for each in unit:
             commit = each.commit
-            rows.append(Row(position, before, each.table, each.table_id, commit.version, commit.mark, commit.rows))
+            told = each.table, each.table_id, commit.version, commit.mark, commit.rows, commit.signed
+            rows.append(Row(position, before, *told))
     return rows
 
 

@@ -14,7 +14,8 @@ from rollview.store.protocol import Identity
 @dataclass(frozen=True)
 class Row:
     """A row of the stored clock: a commit with its position and the time of its unit; or, without a table, a time that
-    is *closed* at a position: whatever is numbered later gets a later time."""
+    is *closed* at a position: whatever is numbered later gets a later time. ``rows`` and ``signed`` are those of
+    ``Numbered``."""
 
     position: int
     time: int
@@ -23,6 +24,7 @@ class Row:
     version: int = 0
     mark: str | None = None
     rows: int | None = None
+    signed: int | None = None
 
 
 @dataclass
@@ -148,7 +150,7 @@ class Timeline:
         if track is None:
             return []
         begin, end = bisect_right(track.positions, after), bisect_right(track.positions, upto)
-        return [Numbered(row.position, table, _identity(row), row.rows) for row in track.commits[begin:end]]
+        return [Numbered(row.position, table, _identity(row), row.rows, row.signed) for row in track.commits[begin:end]]
 
 
 def _identity(row: Row) -> Identity:

@@ -13,12 +13,14 @@ _BEGIN = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Numbered:
-    """A commit of one table with its position. ``rows`` counts the rows that it changed, if that is known."""
+    """A commit of one table with its position. ``rows`` counts the rows that it changed, if that is known; ``signed``
+    those that it deleted and inserted, so that an updated row counts twice."""
 
     position: int
     table: str
     identity: Identity
     rows: int | None
+    signed: int | None = None
 
     @property
     def version(self) -> int:

@@ -16,4 +16,13 @@ changed rows → words → graph → completed paths → groups, or projection �
 | ``consolidate.py`` | each distinct row once, with the sum of its weights |
 | ``net.py`` | weighted rows added up, in bounded memory |
 | ``core.py`` | a live view without a store: changes in, changes out |
+| ``definition.py`` | a materialized view or a query as a live view: shape, settings, key |
+| ``memory.py`` | how much memory a live view takes, and may take |
+| ``follow/`` | where changes come from: the commits of the base tables |
+| ``serve/`` | where diffs go: subscribers |
+| ``given.py`` | changes that a caller gives, checked |
+| ``state.py`` | a live view with its subscribers: how it moves |
+| ``explain.py`` | what it holds and costs, as text |
+| ``live.py`` | what a user calls |
+| ``open.py`` | makes a live view of a name or a query |
 """

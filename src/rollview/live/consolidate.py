@@ -17,12 +17,19 @@ def consolidated(tuples: Words, weights: Words, key: Sequence[int] | None = None
     if not tuples.shape[1]:
         total = int(weights.sum())
         return tuples[: int(total != 0)], np.array([total] if total else [], dtype=np.int64)
+    if len(weights) == 1:
+        return (tuples, weights) if weights[0] else (tuples[:0], weights[:0])
+    rows, sums = added_up(tuples, weights)
+    by = [] if key is None else [rows[:, at] for at in reversed(key)]
+    signs = np.lexsort([sums > 0, *by])
+    return rows[signs], sums[signs]
+
+
+def added_up(tuples: Words, weights: Words) -> tuple[Words, Words]:
+    """Each distinct tuple with the sum of its weights, if that is not zero."""
     order = np.lexsort(tuples.T[::-1])
     rows, counts = tuples[order], weights[order]
     first = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
     sums = np.add.reduceat(counts, np.flatnonzero(first))
     rows, kept = rows[first], sums != 0
-    rows, sums = rows[kept], sums[kept]
-    by = [] if key is None else [rows[:, at] for at in reversed(key)]
-    signs = np.lexsort([sums > 0, *by])
-    return rows[signs], sums[signs]
+    return rows[kept], sums[kept]

@@ -24,6 +24,7 @@ from rollview.strategy.show import show_with_view
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet
+from rollview.views.compiled import BUG, Failed, guarded
 from rollview.views.definition import View
 from rollview.views.relation import newest, relation
 from rollview.views.results import ViewStatus, are_behind
@@ -72,7 +73,11 @@ def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan 
     found = catalog.compiled(view)
     if found.state is None or view.always_full is not None:
         return None
-    plan = found.chooser.choose(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
+    situation = Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL)
+    try:
+        plan = guarded(lambda: found.chooser.choose(situation))
+    except Failed:  # the refresh says so if it comes to that
+        return None
     return plan if isinstance(plan, RefreshPlan) else None
 
 
@@ -194,7 +199,11 @@ def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], targ
             growing.append(table)
     found = catalog.compiled(view)
     change = Change(frozenset(view.moved(changed)), frozenset(view.moved(growing)), rows)
-    plan = found.chooser.choose(Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved))
+    situation = Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved)
+    try:
+        plan = guarded(lambda: found.chooser.choose(situation))
+    except Failed as error:  # the delta of this change cannot be derived
+        return Next(FULL, f"{REASONS[BUG]}: {error}", BUG)
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")

@@ -11,7 +11,6 @@ import logging
 import time
 from dataclasses import dataclass
 
-from rollview.delta.derivation import CHANGE
 from rollview.delta.passes import PASSES
 from rollview.engine.protocol import Kept
 from rollview.errors import UserError
@@ -21,16 +20,17 @@ from rollview.refresh.execute import Execution
 from rollview.roll.begin import overtaken
 from rollview.roll.extent import Extent
 from rollview.roll.prune import kept_seconds, tend
+from rollview.roll.reachable import Reachable
 from rollview.roll.rolling import Rolling, rolling
-from rollview.roll.rows import DELTA, between, change_of, delta_scan
+from rollview.roll.rows import DELTA_ROWS, between, change_of, delta_scan
 from rollview.roll.stored import Stored
 from rollview.store.protocol import Commit, Identity
 from rollview.strategy.no_op import NO_OP
 from rollview.strategy.plan import Advance, RefreshPlan, incremental
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.goal import Goal
-from rollview.views.past import Past, standing
-from rollview.views.results import APPLY, RefreshResult, since
+from rollview.views.past import Past
+from rollview.views.results import APPLY, Ran, RefreshResult, since
 from rollview.views.upstream import base_tables
 from rollview.views.write import is_ours, stamped
 
@@ -60,6 +60,7 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
                 jobs=work.jobs,
                 bytes_written=work.bytes_written,
                 seconds=since(begin),
+                ran=done.ran,
                 position=way.goal,
             )
     raise overtaken(name)
@@ -67,11 +68,13 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
 
 @dataclass(frozen=True)
 class _Way:
-    """From a position to another one."""
+    """From a position to another one. ``goal`` is the position that was asked for; the view's tables stand there as
+    they do at ``upto``."""
 
     before: Reflected
     stored: Stored
     shown: int
+    upto: int
     goal: int
     vector: dict[str, Identity]
 
@@ -82,23 +85,29 @@ class _Gone:
 
     rows: int
     commit: Commit | None
+    ran: tuple[Ran, ...] = ()
 
 
 def _way(rolled: Rolling, position: int | None) -> _Way:
     """Raises UserError for a position that the delta does not reach."""
     before = rolled.reflected()
-    stored, shown = applicable(rolled), standing(rolled.catalog, rolled.view, before.vector)
-    goal = stored.extent.mark if position is None else position
-    check_reach(rolled, stored.extent, goal)
-    vector = _vector(rolled, goal)
-    if vector != before.vector and (shown is None or not stored.extent.begin <= shown <= stored.extent.mark):
-        where = "stands at no position" if shown is None else f"stands at position {shown}"
+    stored = applicable(rolled)
+    extent, reach = stored.extent, Reachable(rolled, stored)
+    goal = extent.mark if position is None else position
+    upto = reach.within(goal)
+    if upto is None:
+        raise _not_reached(rolled, extent, goal)
+    vector = _vector(rolled, upto)
+    shown = upto if vector == before.vector else reach.position(before.vector)
+    if shown is None:
+        stands = rolled.standing()
+        where = "stands at no position" if stands is None else f"stands at position {stands}"
         raise UserError(
             f"{rolled.view.title} cannot be applied from where it stands",
-            why=f"it {where}, and its changes are known from position {stored.extent.begin} to {stored.extent.mark}",
+            why=f"it {where}, and its changes are known from position {extent.begin} to {extent.mark}",
             todo=f"rv.propagate({rolled.view.title!r}) first, or rv.refresh({rolled.view.title!r}, as_of={goal})",
         )
-    return _Way(before, stored, goal if shown is None else shown, goal, vector)
+    return _Way(before, stored, shown, upto, goal, vector)
 
 
 def _vector(rolled: Rolling, goal: int) -> dict[str, Identity]:
@@ -131,9 +140,7 @@ def applicable(rolled: Rolling) -> Stored:
     return stored
 
 
-def check_reach(rolled: Rolling, extent: Extent, position: int) -> None:
-    if extent.begin <= position <= extent.mark:
-        return
+def _not_reached(rolled: Rolling, extent: Extent, position: int) -> UserError:
     view, why = rolled.view, f"they are known from position {extent.begin} to {extent.mark}"
     if position > extent.mark:
         todo = f"rv.propagate({view.title!r}) goes on"
@@ -142,7 +149,7 @@ def check_reach(rolled: Rolling, extent: Extent, position: int) -> None:
         todo = f"{refresh}, if its tables still have that"
         if extent.pruned:
             why += f"; older ones are kept for {length_of(kept_seconds(rolled.catalog, view))}"
-    raise UserError(f"The changes of {view.title} are not known up to position {position}", why=why, todo=todo)
+    return UserError(f"The changes of {view.title} are not known up to position {position}", why=why, todo=todo)
 
 
 def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
@@ -150,18 +157,17 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
     if way.vector == way.before.vector:
         return _Gone(0, None)
     catalog, view, state = rolled.catalog, rolled.view, rolled.state
-    low, high = sorted((way.shown, way.goal))
-    relation = f"{DELTA} {CHANGE}"
+    low, high = sorted((way.shown, way.upto))
     rows = between(delta_scan(state), low, high)
     labels = [column.label for column in rows.columns]
-    frame = catalog.engine.select(rows, {relation: rolled.delta.read(way.stored.version)}, labels)
+    frame = catalog.engine.select(rows, {DELTA_ROWS: rolled.delta.read(way.stored.version)}, labels)
     kept: Kept = catalog.engine.keep(frame)
     plan = RefreshPlan(APPLY, (Advance(),))
     if kept.rows:
-        change = change_of(state, delta_scan(state), back=way.goal < way.shown)
+        change = change_of(state, delta_scan(state), back=way.upto < way.shown)
         plan = incremental(APPLY, change, state.take(change), PASSES)
     stamp = stamped(view, way.vector, way.before.sequence + 1, APPLY, way.before.epoch)
-    execution = Execution(catalog, view, {relation: kept}, {}, {})
+    execution = Execution(catalog, view, {DELTA_ROWS: kept}, {}, {})
     try:
         with catalog.engine.errors(view.query.text):
             commit = execution.run(plan, stamp)
@@ -169,4 +175,6 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
         execution.forget()
         catalog.engine.forget([kept])
     logger.info("%s: from position %d to %d, %d rows of its delta", view.title, way.shown, way.goal, kept.rows)
-    return _Gone(kept.rows, commit) if is_ours(commit, stamp) else None
+    what = f"what was propagated, from position {way.shown} to {way.upto}"
+    ran = Ran("delta", what, kept.rows, (), (DELTA_ROWS,))
+    return _Gone(kept.rows, commit, (ran, *execution.ran)) if is_ours(commit, stamp) else None

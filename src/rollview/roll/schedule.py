@@ -1,10 +1,10 @@
 """Which changes the next forward query takes in. Nothing is read here but the numbers of changed rows.
 
-The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number of
-rows: a table with few changes is forwarded far by one query, a busy one needs many. Until the other tables have
-followed, the changes of a table that is ahead are read again by each of their queries: so no table goes further ahead
-than half of that number of rows. A commit with more rows is cut into parts. While its parts are forwarded, no other
-table is, because each part must see the others at the same position.
+The table that is forwarded least goes next, so the mark moves on with each query. It takes in commits up to a number
+of rows: a table with few changes is forwarded far by one query, a busy one needs many. So a table is ahead of the
+others by one query at most; until they have followed, its changes are read again by each of theirs. A commit with more
+rows is cut into parts. It goes when all other tables have come as far, so none of them reads its changes again. While
+its parts are forwarded, no other table is, because each part must see the others at the same position.
 """
 
 from __future__ import annotations
@@ -72,32 +72,14 @@ def next_interval(
     """What is forwarded next; None if there is nothing. ``forwarded`` counts intervals without changes (``freely``);
     ``most`` are the rows that a query of each table takes in."""
     waiting = {table: backlogs[table].after(at) for table, at in forwarded.items()}
-    order = sorted((table for table, found in waiting.items() if found), key=lambda table: (forwarded[table], table))
+    order = sorted((forwarded[table], table) for table, found in waiting.items() if found)
     if not order:
         return None
-    table, *others = order[0], *(other for other in forwarded if other != order[0])
-    bound, own, at = most[table], backlogs[table], forwarded[table]
-    bound = max(bound - ahead(others, forwarded, backlogs, at + 1), 1)
-    second = min((forwarded[other] for other in others), default=None)
-
-    def fits(upto: int) -> bool:
-        if own.rows(at, upto) > bound:
-            return False
-        if second is None:
-            return True
-        beyond = [other for other in others if forwarded[other] > second]
-        left = most[table] // 2 - ahead(beyond, forwarded, backlogs, second + 1)
-        return own.rows(second + 1, upto) <= max(left, 0)
-
-    stops = waiting[table]
-    fitting = bisect_right(stops, False, key=lambda upto: not fits(upto))
+    at, table = order[0]
+    bound, own, stops = max(most[table], 1), backlogs[table], waiting[table]
+    fitting = bisect_right(stops, bound, key=lambda upto: own.rows(at, upto))
     upto = stops[max(fitting - 1, 0)]
     rows = own.rows(at, upto)
     if rows > bound:
         return Interval(table, at, upto, Cut(table, upto, bound, 0, -(-rows // bound)))
     return Interval(table, at, upto)
-
-
-def ahead(tables: Sequence[str], forwarded: Mapping[str, int], backlogs: Mapping[str, Backlog], position: int) -> int:
-    """The changed rows by which tables are ahead of a position."""
-    return sum(backlogs[table].rows(position, forwarded[table]) for table in tables)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rollview.clock.unit import Numbered
 from rollview.errors import SchemaChanged, VersionGone
+from rollview.limits import Limits
 from rollview.plan.reserved import TIME
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet, ChangeSets
@@ -95,9 +97,9 @@ class Shelf:
 
     def _cut(self, upto: int) -> None:
         """Cuts the commits up to a position into sections. Those that have been cut stay as they are."""
-        rows, unknown = 0, self._catalog.limits.first_step_rows
+        rows = 0
         for each in self._clock.commits(self.name, self._end, upto):
-            more = unknown if each.rows is None else each.rows
+            more = signed_rows(each, self._catalog.limits)
             if rows and rows + more > self._many:
                 self._end_at(each.position - 1)
                 rows = 0
@@ -156,6 +158,12 @@ class Shelves:
     def close(self) -> None:
         for shelf in self._shelves.values():
             shelf.close()
+
+
+def signed_rows(commit: Numbered, limits: Limits) -> int:
+    """The inserted and deleted rows of a commit, as far as they are known."""
+    count = commit.rows if commit.signed is None else commit.signed
+    return limits.first_step_rows if count is None else count
 
 
 def _placed(rows: pa.Table, at: dict[int, int]) -> pa.Table | None:

@@ -18,7 +18,7 @@ from rollview.plan.expressions import ref
 from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.schedule import Backlog
-from rollview.roll.shelf import Shelf, Shelves
+from rollview.roll.shelf import Shelf, Shelves, signed_rows
 from rollview.roll.source import Source, Span, Stands
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet, unreadable_feed
@@ -37,9 +37,9 @@ class TableSource(Source):
         self._shelf: Shelf = shelves.of(name)
 
     def backlog(self, after: int, upto: int) -> Backlog:
-        unknown = self._catalog.limits.first_step_rows
+        """An updated row counts as two: it is deleted and inserted."""
         numbered = self._catalog.clock.commits(self.name, after, upto)
-        return Backlog([(each.position, unknown if each.rows is None else each.rows) for each in numbered], upto)
+        return Backlog([(each.position, signed_rows(each, self._catalog.limits)) for each in numbered], upto)
 
     def stands(self, position: int) -> Stands:
         return Stands(self._shelf.version(position), position)

@@ -8,13 +8,15 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.clock import AsOf, Units
+from rollview.clock import AsOf
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
     UserError,
 )
 from rollview.limits import DEFAULT, Limits
+from rollview.live.live import Live
+from rollview.live.open import live_view
 from rollview.parse.durations import seconds_of
 from rollview.parse.names import parse_name
 from rollview.parse.parameters import Args, bound
@@ -31,61 +33,34 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.batch import refresh_all, refresh_upstream
 from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
-from rollview.refresh.refresh import refresh_view
-from rollview.refresh.steps import Pace, refresh_in_steps
+from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
+from rollview.roll.following import refresh, refresh_all, refresh_upstream
 from rollview.roll.results import OnStep, Propagated, PropagateOutcome
 from rollview.roll.run import propagate, propagate_all
 from rollview.session.answers import of_refresh, of_views
-from rollview.session.arguments import NAME, NAME_TODO, POSITION_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, check_steps, goal_of, moment_of, pace_of, position_of
-from rollview.session.statements import check_catalog, known_names, run_statement
+from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
+from rollview.session.as_of import check_full, check_steps, goal_of, pace_of, position_of
+from rollview.session.moments import Moments
+from rollview.session.statements import known_names, run_statement
 from rollview.store.protocol import Store
 from rollview.strategy.no_op import NO_OP
-from rollview.views.as_of import rows_as_of
-from rollview.views.catalog import Catalog
 from rollview.views.create import create_view
 from rollview.views.drop import drop_view
 from rollview.views.freshness import Freshness
-from rollview.views.relation import relation
 from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
 from rollview.views.status import status_of
 from rollview.views.verify import verify_all, verify_view
 
 
-class Rollview:
+class Rollview(Moments):
     """A session: SQL over the store's tables, and the materialized views over them."""
 
     def __init__(self, engine: Engine, store: Store, limits: Limits = DEFAULT) -> None:
-        self._catalog: Catalog | None = Catalog(store, engine, limits)
+        super().__init__(engine, store, limits)
         self._trusted: set[str] = set()
-
-    @property
-    def catalog(self) -> Catalog:
-        """The views, their store and their engine. Raises an error if the session is closed."""
-        if self._catalog is None:
-            raise UserError("This session is closed", todo="open another: rollview.connect(…)")
-        return self._catalog
-
-    @property
-    def engine(self) -> Engine:
-        """What computes."""
-        return self.catalog.engine
-
-    @property
-    def store(self) -> Store:
-        """Where the tables are."""
-        return self.catalog.store
-
-    def close(self) -> None:
-        """Ends the session; it can be closed again, but not used. Spark is stopped if rollview started it and no other
-        open session of this process uses it; a Spark session that was given stays as it is."""
-        if self._catalog is not None:
-            self._catalog.engine.close()
-        self._catalog = None
 
     def __enter__(self) -> Rollview:
         return self
@@ -180,7 +155,7 @@ class Rollview:
         goal, position = goal_of(self.catalog, as_of)
         made = create_view(self.catalog, statement, self._trusted, goal)
         if made.strategy == NO_OP and goal.exact and not if_not_exists:  # the same view is there, at another moment
-            made = refresh_view(self.catalog, made.view, goal=goal)
+            made = refresh(self.catalog, made.view, goal=goal)
         return replace(made, position=position)
 
     def declare_deterministic(self, *functions: str) -> None:
@@ -229,10 +204,7 @@ class Rollview:
         progress: Callable[[RefreshResult], None] | None = None,
     ) -> RefreshResult:
         goal, position = goal_of(self.catalog, as_of)
-        if pace is None:
-            done = refresh_view(self.catalog, name, full=full, goal=goal)
-        else:
-            done = refresh_in_steps(self.catalog, name, goal, pace, progress)
+        done = refresh(self.catalog, name, full=full, goal=goal, pace=pace, progress=progress)
         return replace(done, position=position)
 
     def refresh_all(
@@ -317,21 +289,6 @@ class Rollview:
                 self.catalog.get(name)
         return found
 
-    def table(self, name: str, version: int | None = None, *, as_of: AsOf | None = None) -> DataFrame:
-        """The rows of a view (exactly its query's columns) or of a table: the newest, those of an earlier version, or
-        those AS OF a moment (see ``refresh``). A view is read there without moving it."""
-        found = self._name(name)
-        if as_of is not None:
-            if version is not None:
-                raise UserError("A version and a moment exclude each other", todo="give version or as_of, not both")
-            goal, _ = goal_of(self.catalog, as_of)
-            past: DataFrame = self.engine.output(rows_as_of(self.catalog, found, goal))
-            return past
-        if self.store.has_catalog and version is None:
-            check_catalog(self.catalog, [parse_name(name)])
-        frame: DataFrame = self.engine.output(relation(self.catalog, found).rows(version))
-        return frame
-
     def verify(self, name: str) -> Verification:
         """Compares a view with its query run from scratch over the versions that the view reflects."""
         return verify_view(self.catalog, self._name(name))
@@ -355,25 +312,19 @@ class Rollview:
         freshness = Freshness(self.catalog)
         return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
 
-    def position(self, as_of: AsOf | None = None) -> int | None:
-        """The newest position of the commit clock, or the one of a moment. None if there is none yet, or if the tables
-        of a vector never stood so at one time.
+    def live(self, view: str, *, push: bool = True, look_ahead: str = "global") -> Live:
+        """A live view: the rows of a materialized view, or of a query, kept in memory as a join graph. It answers
+        look-ups, and tells its subscribers what each commit of the base tables does to the view, in milliseconds::
 
-        ``as_of`` is a time (a ``datetime``, or text; in the session's zone if it names none), which may take
-        ``Limits.settle_seconds`` if it is just past, or a vector: ``{"orders": 5, "customers": 2}``."""
-        if as_of is not None:
-            return moment_of(self.catalog, as_of).position
-        unit = self.catalog.clock.look(self.catalog.numbered())
-        return None if unit is None else unit.position
+            with rv.live("v").follow() as live:
+                for batch in live.changes(snapshot=True):
+                    print(batch.to_pylist())
 
-    def commits(self, after: int | None = None, upto: int | None = None) -> Units:
-        """The units of work with positions after one position, up to another one: what became visible together, with
-        its time, the tables that it changed and the version that each came to, and the number of changed rows."""
-        for end in (after, upto):
-            if end is not None and (isinstance(end, bool) or not isinstance(end, int)):
-                raise UserError(f"A position is a whole number, not {article(end)}", todo=POSITION_TODO)
-        self.catalog.clock.look(self.catalog.numbered())
-        return self.catalog.clock.units(after, upto)
+        ``push=False`` keeps only the graph: no diffs, cheaper changes, and rows are generated when they are asked for.
+        ``look_ahead`` says what is known of a row before it is visited: 'none', 'local' or 'global'; the results are
+        the same. A view that the join graph cannot hold is refused, with the reason: see docs/live.md."""
+        check_text(view, "A view", "give its name, or the SELECT as a string")
+        return live_view(self.catalog, view, push=push, look_ahead=look_ahead, limits=self.catalog.limits)
 
     def tables(self) -> list[str]:
         """The tables of the store, without rollview's own."""
@@ -382,7 +333,3 @@ class Rollview:
     def drop(self, name: str) -> None:
         """Drops a materialized view that no other view reads."""
         drop_view(self.catalog, self._name(name))
-
-    def _name(self, name: str) -> str:
-        check_text(name, NAME, NAME_TODO)
-        return self.store.canonical(parse_name(name))

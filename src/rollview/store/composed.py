@@ -37,6 +37,8 @@ class ComposedStore:
         self.read = reading.read
         self.changes = reading.changes
         self.few_changes = reading.few_changes
+        self.commits = reading.commits
+        self.batches = reading.batches
         self.last_commit = reading.last_commit
         self.history = reading.history
         self.commit_mark = reading.commit_mark

@@ -78,6 +78,11 @@ class Commit:
     mark: str | None = field(default=None, compare=False)
 
     @property
+    def signed(self) -> int | None:
+        """The rows that it deleted and inserted."""
+        return None if self.inserted is None or self.deleted is None else self.inserted + self.deleted
+
+    @property
     def changes_rows(self) -> bool:
         """Whether the commit may have changed what the table shows. Compaction and changes of properties do not."""
         return (self.inserted, self.deleted) != (0, 0) or self.operation.startswith(("CREATE", "REPLACE"))
@@ -102,6 +107,14 @@ class Progress:
     newest: Identity
     commits: tuple[Commit, ...]
     follows: bool = True
+
+
+@dataclass(frozen=True)
+class CommitRows:
+    """A commit of a table with the rows that it changed: columns of the table, and CHANGE_TYPE as the last one."""
+
+    commit: Commit
+    rows: pa.Table
 
 
 def metadata_of(text: str | None) -> Mapping[str, Any]:
@@ -218,6 +231,20 @@ class Reading(Protocol):
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         """Exactly these columns of ``changes``, with kind, version and time, read into this process. None if the store
         cannot read them in this process, or if there are more than ``most`` rows."""
+
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        """The commits after version ``after``, up to and including ``upto`` or the newest, oldest first: each with the
+        rows that it changed, in this process, in these columns or all. If the table has a key, the two rows of an
+        update that kept the key are side by side. No version is replayed from the log for this, and no engine runs if
+        this process can read the files."""
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a version in this process, in batches; in these columns or all. No engine runs if this process
+        can read the files."""
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         """The newest commit, or the newest whose metadata has an entry ``having``."""

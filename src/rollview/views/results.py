@@ -99,7 +99,7 @@ def in_all(results: Sequence[RefreshResult]) -> RefreshResult:
         bytes_written=total(*(result.bytes_written for result in results)),
         seconds=round(sum(result.seconds for result in results), 3),
         ran=tuple(ran for result in results for ran in result.ran),
-        steps=len(done),
+        steps=sum(result.steps for result in done),
     )
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rollview.bench.drawing import Chart
 from rollview.session import Rollview, connect
+from rollview.store.protocol import Store
+
+#: The methods of a store that return rows of a table, or files that have them.
+_READING = ("read", "changes", "few_changes", "files")
 
 
 @dataclass(frozen=True)
@@ -30,3 +36,30 @@ class Room:
                 yield rv
         finally:
             shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def replaced(store: Store, **methods: Callable[..., Any]) -> Iterator[None]:
+    """Other methods of a store, inside the block. The store's parts call each other as before."""
+    before = {name: getattr(store, name) for name in methods}
+    vars(store).update(methods)
+    try:
+        yield
+    finally:
+        vars(store).update(before)
+
+
+@contextmanager
+def reads(store: Store) -> Iterator[Counter[str]]:
+    """How often rows of each table are asked for inside the block."""
+    found: Counter[str] = Counter()
+
+    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def done(table: str, *rest: Any, **more: Any) -> Any:
+            found[table] += 1
+            return method(table, *rest, **more)
+
+        return done
+
+    with replaced(store, **{name: counted(getattr(store, name)) for name in _READING}):
+        yield found

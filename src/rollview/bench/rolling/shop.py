@@ -19,9 +19,11 @@ from rollview.store.edits import Append
 #: The rows of each table at scale 1: five million together.
 ROWS = {"customer": 1_000_000, "item": 1_000_000, "orders": 1_000_000, "line": 2_000_000}
 
-#: The rows of a commit at scale 1, the number of commits, and the large one among them.
-COMMIT_ROWS, COMMITS = 5_000, 200
-LARGE_ROWS, LARGE_AT = 500_000, 100
+#: The rows of a commit at scale 1, and the number of commits of a backlog. One more has so many times as many rows.
+COMMIT_ROWS, COMMITS, LARGE = 5_000, 200, 100
+
+#: From this scale on, a backlog has all of its commits.
+FULL_BACKLOG = 0.01
 
 CITIES, KINDS = 100, 50
 
@@ -72,7 +74,8 @@ class Shop:
         self.size = dict(self.next)
         self.gone = 0
         self.commit_rows = max(5, round(COMMIT_ROWS * self.scale))
-        self.large_rows = 100 * self.commit_rows
+        self.large_rows = LARGE * self.commit_rows
+        self.backlog = COMMITS if self.scale >= FULL_BACKLOG else COMMITS // 10
 
     def load(self) -> None:
         keys = {"customer": "cust", "item": "item", "orders": "ord", "line": "line"}
@@ -83,10 +86,10 @@ class Shop:
         for name, sql in VIEWS.items():
             self.rv.create(name, sql, policy=policy)
 
-    def commits(self, count: int = COMMITS, *, large: bool = True) -> Iterator[int]:
-        """Makes commits one by one, and yields the number of rows of each."""
+    def commits(self, count: int, *, large: bool = True) -> Iterator[int]:
+        """Makes commits one by one, and yields the number of rows of each. One in the middle is large."""
         for number in range(count):
-            if large and number == LARGE_AT % count:
+            if large and number == count // 2:
                 yield self._insert("line", self.large_rows)
             yield self.commit(number)
 
@@ -95,6 +98,10 @@ class Shop:
         if what == "insert":
             return self._insert(table, self.commit_rows)
         return self._update(table, number) if what == "update" else self._delete()
+
+    def append(self, number: int) -> int:
+        """A commit without a query: every fifth one of orders, the others of lines."""
+        return self._insert("line" if number % 5 else "orders", self.commit_rows)
 
     def _insert(self, table: str, rows: int) -> int:
         first = self.next[table]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rollview.bench.report import Figure, Report, of_figures
-from rollview.bench.rolling import back, numbering
+from rollview.bench.rolling import apply, back, backlog, numbering, queries, read, star, writer
 from rollview.bench.rolling.room import Room
 from rollview.bench.turns import bench_folder
 from rollview.session import Rollview, connect
@@ -15,6 +15,12 @@ from rollview.session import Rollview, connect
 PARTS: dict[str, Callable[[Room], Iterator[Figure]]] = {
     "numbering": numbering.run,
     "back": back.run,
+    "backlog": backlog.run,
+    "apply": apply.run,
+    "queries": queries.run,
+    "star": star.run,
+    "writer": writer.run,
+    "read": read.run,
 }
 
 

@@ -28,6 +28,7 @@ from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
 from rollview.store.embedded.frames import few_changes, plain_files
+from rollview.store.embedded.rows_here import NotHere, rows_here
 from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
@@ -38,12 +39,14 @@ from rollview.store.protocol import (
     INSERT,
     KEY_PROPERTY,
     Commit,
+    CommitRows,
     Identity,
     Progress,
     metadata_of,
     no_such_commit,
 )
 from rollview.store.row_counts import rows_in_and_out, rows_written
+from rollview.store.spark_sql.fetched import fetched_batches, fetched_commits
 from rollview.store.spark_sql.names import SparkNames
 from rollview.store.warehouse import LOG_FOLDER
 
@@ -215,6 +218,33 @@ class DeltaReading:
         except Unsupported:  # deletion vectors, or names of columns that are not those of the files
             return None
 
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        self._names.require(table)
+        at = after
+        if self._folder is not None:
+            try:
+                for each in rows_here(self._folder.log(table)).commits(after, columns, upto):
+                    at = each.commit.version
+                    yield each
+                return
+            except NotHere:
+                pass
+        with _readable(table):
+            yield from fetched_commits(self, table, at, columns, upto)
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        self._names.require(table)
+        if self._folder is not None:
+            log = self._folder.log(table)
+            with contextlib.suppress(NotHere):
+                return rows_here(log).batches(log.snapshot(version), columns)
+        with _readable(table):
+            return fetched_batches(self.read(table, version), columns)
+
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
 
@@ -340,6 +370,11 @@ def _readable(table: str) -> Iterator[None]:
         raise
 
 
+#: Parts of the names of Delta's errors about versions that it does not have, or no longer reads: it refuses those
+#: that are older than the table keeps removed files, even if the files are there.
+_NO_VERSION = ("VERSION_NOT_FOUND", "TIMESTAMP_EARLIER", "LOG_FILE", "BEYOND_DELETED_FILE_RETENTION")
+
+
 @contextlib.contextmanager
 def _gone(table: str, version: int) -> Iterator[None]:
     """Translates Delta's errors about a version that it no longer has."""
@@ -353,7 +388,7 @@ def _gone(table: str, version: int) -> Iterator[None]:
                 why=str(error).split("\n")[0],
                 todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
             ) from error
-        if "VERSION_NOT_FOUND" in condition or "TIMESTAMP_EARLIER" in condition or "LOG_FILE" in condition:
+        if any(part in condition for part in _NO_VERSION):
             raise VersionGone(
                 f"Version {version} of {table} is no longer there",
                 why=str(error).split("\n")[0],

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from rollview.engine.duck import DuckFrame
@@ -29,7 +30,11 @@ class DuckWriting:
 
     def __init__(self, tables: DuckTables, reading: DuckReading) -> None:
         self._tables, self._reading = tables, reading
-        self._engine, self._db = tables.engine, tables.db
+        self._engine = tables.engine
+
+    @property
+    def _db(self) -> duckdb.DuckDBPyConnection:
+        return self._tables.db
 
     def check_types(self, table: str, rows: Any) -> None:
         """Accepts every type: DuckDB stores whatever it computes."""
