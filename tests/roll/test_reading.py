@@ -344,7 +344,7 @@ def test_views_on_views_are_read_and_followed_through_their_deltas() -> None:
     changed(rv)
     end = now(rv)
     expected = {(v, p): bag(rv.table(v, as_of=p)) for v in STACK for p in range(begin, end + 1)}
-    assert all(rv.propagate(list(STACK)))
+    assert all(rv.propagate_all(STACK))
     for name in STACK:
         rv.apply(name, as_of=begin + 3)
     with only_own_tables(rv):
@@ -363,7 +363,7 @@ def test_views_on_views_are_refreshed_by_what_was_propagated() -> None:
     begin = now(rv)
     changed(rv)
     mark = now(rv)
-    assert all(rv.propagate(list(STACK)))
+    assert all(rv.propagate_all(STACK))
     rv.sql("INSERT INTO orders VALUES (7, 2, 70)")
     end = now(rv)
     done = {outcome.view: outcome.refreshed() for outcome in rv.refresh_all()}

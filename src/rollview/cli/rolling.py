@@ -58,7 +58,7 @@ def propagate(
             if views and len(names) == 1:
                 found = [PropagateOutcome(names[0], rv.propagate(names[0], **how))]
             else:
-                found = rv.propagate(names, **how)
+                found = rv.propagate_all(names, **how)
         show_propagated(screen, found)
         if not all(found):
             raise typer.Exit(MISTAKE)

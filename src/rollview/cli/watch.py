@@ -133,7 +133,7 @@ class RollingWatch(Rounds):
         try:
             resting = self._pauses.resting()
             active = [name for name in self.names() if name not in resting]
-            outcomes = self.rv.propagate(active, steps=STEPS_AT_A_TIME, **self.how) if active else []
+            outcomes = self.rv.propagate_all(active, steps=STEPS_AT_A_TIME, **self.how) if active else []
         except Exception as error:  # the catalog cannot be read
             pause = self._pauses.failed("")
             self._failed(None, named_error("The views could not be propagated", error), pause)

@@ -13,7 +13,6 @@
 | ``source.py`` | what a view reads: rows at a position, and changes with their times |
 | ``shelf.py`` | what is read of the tables in one run, once for all its views |
 | ``table_source.py`` | a base table as a source |
-| ``visible.py`` | the timed changes of the rows that a view shows, from its delta |
 | ``view_source.py`` | a view as a source of views above it |
 | ``forward.py`` | one forward query |
 | ``propagate.py`` | forward queries of one view, each a commit |

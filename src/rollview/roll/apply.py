@@ -94,9 +94,11 @@ def _way(rolled: Rolling, position: int | None) -> _Way:
     stored = applicable(rolled)
     extent, reach = stored.extent, Reachable(rolled, stored)
     goal = extent.mark if position is None else position
-    upto, shown = reach.within(goal), reach.standing(before.vector)
+    upto = reach.within(goal)
     if upto is None:
         raise _not_reached(rolled, extent, goal)
+    vector = _vector(rolled, upto)
+    shown = upto if vector == before.vector else reach.position(before.vector)
     if shown is None:
         stands = rolled.standing()
         where = "stands at no position" if stands is None else f"stands at position {stands}"
@@ -105,7 +107,7 @@ def _way(rolled: Rolling, position: int | None) -> _Way:
             why=f"it {where}, and its changes are known from position {extent.begin} to {extent.mark}",
             todo=f"rv.propagate({rolled.view.title!r}) first, or rv.refresh({rolled.view.title!r}, as_of={goal})",
         )
-    return _Way(before, stored, shown, upto, goal, _vector(rolled, upto))
+    return _Way(before, stored, shown, upto, goal, vector)
 
 
 def _vector(rolled: Rolling, goal: int) -> dict[str, Identity]:

@@ -82,7 +82,7 @@ def _of_table(catalog: Catalog, name: str, after: Moment, upto: Moment, stack: E
     if timed:
         assert after.position is not None
         assert upto.position is not None
-        shelves = Shelves(catalog, lambda table: names, catalog.limits.first_step_rows)
+        shelves = Shelves(catalog, lambda table: names, upto.position, catalog.limits.changes_here)
         stack.callback(shelves.close)
         kept = TableSource(catalog, name, names, shelves).changes(after.position, upto.position)
         stack.callback(engine.forget, [kept])

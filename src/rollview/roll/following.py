@@ -13,7 +13,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from rollview.errors import NotIncremental, UserError
+from rollview.errors import NotIncremental, UserError, VersionGone
 from rollview.refresh import batch
 from rollview.refresh.reasons import why_full
 from rollview.refresh.refresh import refresh_view
@@ -117,7 +117,7 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
     if not catalog.has(view.name) or catalog.store.damage(catalog.state(view.name)) is not None:
         return None
     before = found.rolled.reflected()
-    shown = found.standing(before.vector)
+    shown = found.position(before.vector)
     if shown is None:
         return None
     try:
@@ -126,19 +126,21 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
             return None
     except UserError:  # the refresh says what is wrong
         return None
-    there = base_vector(catalog, view, target)
-    stop = None if there is None else _last(found, shown, there, exact=goal.exact)
+    bases = base_vector(catalog, view, target)
+    stop = None if bases is None else _last(found, shown, bases, exact=goal.exact)
     if stop is None or found.vector(stop) == found.vector(shown):
         return None
-    return None if not found.rolled.below and _rest_is_recomputed(found, stop, target) else stop
+    try:  # a view that is read must have a stored version there
+        start = _goal_at(found, stop).versions(catalog, view)
+    except VersionGone:
+        return None
+    way = Way(catalog, view, start, target)
+    return None if way.changed and recomputing_is_cheaper(catalog, view, target, way) else stop
 
 
-def _rest_is_recomputed(found: Reachable, stop: int, target: Mapping[str, Identity]) -> bool:
-    """Whether AUTO recomputes the view for what is left of the way."""
-    catalog, view = found.rolled.catalog, found.rolled.view
-    at = catalog.clock.vector(stop)
-    way = Way(catalog, view, {table: at[table] for table in view.tables}, target)
-    return bool(way.changed) and recomputing_is_cheaper(catalog, view, target, way)
+def _goal_at(found: Reachable, position: int) -> Goal:
+    """Where the base tables stand at a position."""
+    return Goal({table: at for table, at in found.vector(position).items() if at is not None}, exact=True)
 
 
 def _is_recomputed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> bool:
@@ -153,7 +155,7 @@ def _last(found: Reachable, shown: int, target: Mapping[str, Identity], *, exact
 
     def ahead(position: int) -> list[int]:
         at = clock.vector(position)
-        return [(at[table].version or 0) - (target[table].version or 0) for table in found.bases]
+        return [(at[table].version or 0) - (wanted.version or 0) for table, wanted in target.items()]
 
     if all(each <= 0 for each in ahead(shown)):
         positions = range(shown, extent.mark + 1)

@@ -40,14 +40,8 @@ class Reachable:
         return sorted(base_tables(self.rolled.catalog, [self.rolled.view.name]))
 
     def position(self, vector: Mapping[str, Identity]) -> int | None:
-        """A position in reach at which the base tables stand as in a vector; None if there is none."""
-        if any(table not in vector for table in self.bases):
-            return None
-        first = self.rolled.catalog.clock.of({table: vector[table] for table in self.bases})
-        return None if first is None else self.within(first)
-
-    def standing(self, vector: Mapping[str, Identity]) -> int | None:
-        """The same of the vector that a stored version of the view has."""
+        """A position in reach at which the base tables stand as in a vector, through all levels; None if there is
+        none."""
         first = standing(self.rolled.catalog, self.rolled.view, vector)
         return None if first is None else self.within(first)
 
@@ -78,7 +72,7 @@ class Reachable:
         for commit in catalog.store.history(catalog.state(view.name)):
             told = commit.metadata
             if VECTOR in told and told.get(EPOCH) == epoch and told.get(SHAPE) == shape:
-                position = self.standing(vector_in(commit))
+                position = self.position(vector_in(commit))
                 if position is not None:
                     yield Anchor(commit.version, position)
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rollview.clock.unit import Numbered
 from rollview.errors import SchemaChanged, VersionGone
+from rollview.limits import Limits
 from rollview.plan.reserved import TIME
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet, ChangeSets
@@ -34,9 +36,11 @@ class _Section:
 class Shelf:
     """The changes of one table. ``reads`` counts how often the store was asked for some."""
 
-    def __init__(self, catalog: Catalog, name: str, columns: Callable[[], Sequence[str]], rows: int) -> None:
+    def __init__(
+        self, catalog: Catalog, name: str, columns: Callable[[], Sequence[str]], newest: int, rows: int
+    ) -> None:
         self._catalog, self._clock, self.name = catalog, catalog.clock, name
-        self._columns, self._many = columns, rows
+        self._columns, self._newest, self._many = columns, newest, rows
         self._begin: int | None = None
         self._end = 0
         self._sections: list[_Section] = []
@@ -62,7 +66,7 @@ class Shelf:
                 self._begin = self._end = after
             if after < self._begin:
                 return None
-            self._cut(upto)
+            self._cut(max(upto, self._newest))
             found = []
             for section in self._sections:
                 if section.after < upto and section.upto > after:
@@ -93,9 +97,9 @@ class Shelf:
 
     def _cut(self, upto: int) -> None:
         """Cuts the commits up to a position into sections. Those that have been cut stay as they are."""
-        rows, unknown = 0, self._catalog.limits.first_step_rows
+        rows = 0
         for each in self._clock.commits(self.name, self._end, upto):
-            more = unknown if each.rows is None else each.rows
+            more = signed_rows(each, self._catalog.limits)
             if rows and rows + more > self._many:
                 self._end_at(each.position - 1)
                 rows = 0
@@ -126,15 +130,15 @@ class Shelf:
 
 class Shelves:
     """The shelves of the tables that some views read. ``needed`` gives the columns that these views need of a table,
-    ``rows`` are those of a section."""
+    ``newest`` is the position up to which they are propagated, ``rows`` are those of a section."""
 
-    def __init__(self, catalog: Catalog, needed: Callable[[str], Collection[str]], rows: int) -> None:
-        self._catalog, self._needed, self._rows = catalog, needed, rows
+    def __init__(self, catalog: Catalog, needed: Callable[[str], Collection[str]], newest: int, rows: int) -> None:
+        self._catalog, self._needed, self._newest, self._rows = catalog, needed, newest, rows
         self._shelves: dict[str, Shelf] = {}
 
     def of(self, table: str) -> Shelf:
         if table not in self._shelves:
-            self._shelves[table] = Shelf(self._catalog, table, lambda: self._ordered(table), self._rows)
+            self._shelves[table] = Shelf(self._catalog, table, lambda: self._ordered(table), self._newest, self._rows)
         return self._shelves[table]
 
     def _ordered(self, table: str) -> list[str]:
@@ -154,6 +158,12 @@ class Shelves:
     def close(self) -> None:
         for shelf in self._shelves.values():
             shelf.close()
+
+
+def signed_rows(commit: Numbered, limits: Limits) -> int:
+    """The inserted and deleted rows of a commit, as far as they are known."""
+    count = commit.rows if commit.signed is None else commit.signed
+    return limits.first_step_rows if count is None else count
 
 
 def _placed(rows: pa.Table, at: dict[int, int]) -> pa.Table | None:

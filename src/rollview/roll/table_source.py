@@ -18,7 +18,7 @@ from rollview.plan.expressions import ref
 from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.schedule import Backlog
-from rollview.roll.shelf import Shelf, Shelves
+from rollview.roll.shelf import Shelf, Shelves, signed_rows
 from rollview.roll.source import Source, Span, Stands
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet, unreadable_feed
@@ -37,12 +37,9 @@ class TableSource(Source):
         self._shelf: Shelf = shelves.of(name)
 
     def backlog(self, after: int, upto: int) -> Backlog:
-        """The commits after a position, up to another one. An updated row counts as two: it is deleted and inserted."""
-        unknown = self._catalog.limits.first_step_rows
+        """An updated row counts as two: it is deleted and inserted."""
         numbered = self._catalog.clock.commits(self.name, after, upto)
-        rows = (each.rows if each.signed is None else each.signed for each in numbered)
-        many = (unknown if count is None else count for count in rows)
-        return Backlog([(each.position, count) for each, count in zip(numbered, many, strict=True)], upto)
+        return Backlog([(each.position, signed_rows(each, self._catalog.limits)) for each in numbered], upto)
 
     def stands(self, position: int) -> Stands:
         return Stands(self._shelf.version(position), position)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import overload
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -44,7 +43,7 @@ from rollview.roll.results import OnStep, Propagated, PropagateOutcome
 from rollview.roll.run import propagate, propagate_all
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, pace_of, position_of, told
+from rollview.session.as_of import check_full, check_steps, goal_of, pace_of, position_of
 from rollview.session.moments import Moments
 from rollview.session.statements import known_names, run_statement
 from rollview.store.protocol import Store
@@ -239,19 +238,27 @@ class Rollview(Moments):
             for each in done
         ]
 
-    @overload
-    def propagate(  # type: ignore[overload-overlap]  # a text is also some texts
+    def propagate(
         self,
-        names: str,
+        name: str,
         *,
         steps: int | None = None,
         step_rows: int | None = None,
         step_seconds: float | None = None,
         progress: OnStep | None = None,
-    ) -> Propagated: ...
+    ) -> Propagated:
+        """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
+        brings it to any position that the delta reaches. The views that it reads are propagated first.
 
-    @overload
-    def propagate(
+        Each of the ``steps`` of a view (by default, as many as it takes) is one query over the changes of one table and
+        one commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as
+        take ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
+        called after each step."""
+        check_steps(steps)
+        pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
+        return propagate(self.catalog, self._name(name), pace, steps, progress)
+
+    def propagate_all(
         self,
         names: Iterable[str] | None = None,
         *,
@@ -259,32 +266,12 @@ class Rollview(Moments):
         step_rows: int | None = None,
         step_seconds: float | None = None,
         progress: OnStep | None = None,
-    ) -> list[PropagateOutcome]: ...
-
-    def propagate(
-        self,
-        names: str | Iterable[str] | None = None,
-        *,
-        steps: int | None = None,
-        step_rows: int | None = None,
-        step_seconds: float | None = None,
-        progress: OnStep | None = None,
-    ) -> Propagated | list[PropagateOutcome]:
-        """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
-        brings it to any position that the delta reaches. The views that it reads are propagated first.
-
-        Each of the ``steps`` of a view (by default, as many as it takes) is one query over the changes of one table and
-        one commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as
-        take ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
-        called after each step.
-
-        Several names, or none for every view, are propagated together: what they need of a table is read once. Then no
-        view's failure is raised: each view, also those that they read, has an outcome."""
+    ) -> list[PropagateOutcome]:
+        """Propagates every view, or those that are named, and those that they read. What they need of a table is read
+        once for all. No view's failure is raised: each has an outcome; one with an operator that has no timed rule is
+        ``refused``."""
+        check_steps(steps)
         pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
-        if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
-            raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
-        if isinstance(names, str):
-            return propagate(self.catalog, self._name(names), pace, steps, progress)
         found = None if names is None else self.existing(names)
         return propagate_all(self.catalog, found, pace, steps, progress)
 

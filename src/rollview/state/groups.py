@@ -46,9 +46,9 @@ class Groups(State):
             return self.added(delta.rows)
         assert isinstance(delta, AffectedGroups)
         if not self.root.keys:
-            return UpsertRows(self.stored(delta.rows), self.on)
+            return UpsertRows(self._stored(delta.rows), self.on)
         gone = Computed(DELETED, exp.Is(this=ref(COUNT.name), expression=exp.null()))
-        return UpsertRows(self.stored(delta.rows, (gone,)), self.on)
+        return UpsertRows(self._stored(delta.rows, (gone,)), self.on)
 
     def added(self, sums: Node, more: Sequence[Column] = ()) -> UpsertRows:
         """Sums and counts are added to stored groups; new groups are inserted. ``more`` columns are passed on."""
@@ -63,10 +63,10 @@ class Groups(State):
                 values[self.label(partial.column.name)] = exp.Case(ifs=[exp.If(this=some, true=value)])
         values |= {item.column.label: replace_columns(item.value, together | given) for item in self.computed}
         none = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0))
-        rows = self.stored(sums, [Computed(column, ref(column.name)) for column in more])
+        rows = self._stored(sums, [Computed(column, ref(column.name)) for column in more])
         return UpsertRows(rows, self.on, values, none if self.root.keys else None)
 
-    def stored(self, rows: Node, more: Sequence[Computed] = ()) -> Node:
+    def _stored(self, rows: Node, more: Sequence[Computed] = ()) -> Node:
         """The stored columns of groups: partials, the constant key of the one group, and what follows from them."""
         made = {item.column.name: item.value for item in self.computed}
         output = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rollview.store.protocol import Identity
-from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.catalog import SHAPE, VECTOR, Catalog, shape_of, vector_in
 from rollview.views.definition import View
 
 
@@ -20,7 +20,6 @@ class _Stored:
     version: int
     vector: Mapping[str, Identity]
     fits: bool
-    epoch: str
 
 
 def standing(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> int | None:
@@ -31,18 +30,23 @@ def standing(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> in
 
 
 def base_vector(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> dict[str, Identity] | None:
-    """The versions of the base tables; None if views that are read show different ones, or no known ones."""
+    """The versions of the base tables, through all levels; None if views that are read show different ones, or no known
+    ones. A vector that says nothing of a view that is read has the versions of the tables below that."""
     found: dict[str, Identity] = {}
     for table in view.tables:
-        at, below = vector.get(table), {}
-        if at is not None and not catalog.has(table):
-            below = {table: at}
-        elif at is not None and (shown := Past(catalog, table).shown_by(at)) is not None:
-            below = base_vector(catalog, catalog.get(table), shown) or {}
+        below = _below(catalog, table, vector)
         if not below or any(not _same_rows(catalog, each, found.get(each, at), at) for each, at in below.items()):
             return None
         found |= below
     return found
+
+
+def _below(catalog: Catalog, table: str, vector: Mapping[str, Identity]) -> dict[str, Identity] | None:
+    at = vector.get(table)
+    if not catalog.has(table):
+        return None if at is None else {table: at}
+    shown = vector if at is None else Past(catalog, table).shown_by(at)
+    return None if shown is None else base_vector(catalog, catalog.get(table), shown)
 
 
 def _same_rows(catalog: Catalog, table: str, one: Identity, other: Identity) -> bool:
@@ -72,16 +76,6 @@ class Past:
                 return Identity(now.table_id, stored.version, mark)
         return None
 
-    def within(self, begin: int, upto: int, epoch: str) -> tuple[int, int] | None:
-        """The newest version of an epoch that stands between two positions, or at one of them, and where it stands;
-        None if the store has none."""
-        for stored in self._versions:
-            if stored.epoch == epoch and stored.fits:
-                position = standing(self._catalog, self._view, stored.vector)
-                if position is not None and begin <= position <= upto:
-                    return stored.version, position
-        return None
-
     def shown_by(self, at: Identity) -> Mapping[str, Identity] | None:
         """What a stored version shows of the tables that the view reads; None if the store no longer has it."""
         now = self._catalog.identity(self._name)
@@ -97,9 +91,7 @@ class Past:
         shape = shape_of(self._view)
         history = self._catalog.store.history(self._catalog.state(self._name))
         commits = [commit for commit in history if VECTOR in commit.metadata]
-        return [
-            _Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape, c.metadata.get(EPOCH, "")) for c in commits
-        ]
+        return [_Stored(c.version, vector_in(c), c.metadata.get(SHAPE) == shape) for c in commits]
 
     def _shows(self, shown: Mapping[str, Identity], vector: Mapping[str, Identity]) -> bool:
         """Whether the vector that a version carries is the one looked for. Views that this view reads must have shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from rollview.bench.rolling.shop import spread
 from rollview.bench.turns import Way, check
 from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
-from rollview.roll.begin import begun
+from rollview.roll.begin import Begun, begun
 from rollview.roll.propagate import Propagation
 from rollview.roll.results import ForwardStep
 from rollview.roll.shelf import Shelves
@@ -107,19 +108,19 @@ def _sales(first: int, count: int, scale: float) -> pa.Table:
 def _in_one_interval(rv: Rollview, view: str, newest: int) -> Sequence[ForwardStep]:
     """Forwards all tables over an interval before any is forwarded over the next one."""
     steps: list[ForwardStep] = []
-    at = begun(rv.catalog, view, newest, _no_view_below)
+    at = _begun(rv, view, newest)
     for upto in (*range(at.extent.mark + WIDTH, newest, WIDTH), newest):
-        used = {table: used_columns(rv.catalog, at.rolled.view, table) for table in at.rolled.tables}
-        shelves = Shelves(rv.catalog, used.__getitem__, STEP_ROWS)
-        running = Propagation(begun(rv.catalog, view, newest, _no_view_below), Pace(10 * STEP_ROWS), shelves, upto)
+        at = _begun(rv, view, newest)
+        shelves = Shelves(rv.catalog, partial(used_columns, rv.catalog, at.rolled.view), upto, 10 * STEP_ROWS)
+        running = Propagation(at, Pace(10 * STEP_ROWS), shelves, upto)
         steps += iter(running.step, None)
         running.finish()
         shelves.close()
     return steps
 
 
-def _no_view_below(names: Sequence[str]) -> None:
-    """The views of this measurement read tables."""
+def _begun(rv: Rollview, view: str, newest: int) -> Begun:
+    return begun(rv.catalog, view, newest, lambda names: None)  # it reads no views
 
 
 def _of_quiet(steps: Sequence[ForwardStep]) -> int:
