@@ -21,6 +21,7 @@ CATCHES_ALL = {
     "engine/spark_errors.py": "errors of Spark's JVM have no class of their own in Python",
     "live/follow/follower.py": "following goes on if the store or Spark fails once",
     "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
+    "roll/run.py": "one view's failure does not stop the propagation of the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
     "stack.py": "the error of a thread is raised again in the thread that waits for it",
     "store/delta/merge.py": "Spark wraps an error of a row in one of several classes",

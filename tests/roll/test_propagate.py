@@ -238,7 +238,8 @@ REFUSED = {
     "SELECT max(amount) AS m FROM orders": "MAX",
     "SELECT avg(CAST(amount AS DOUBLE)) AS m FROM orders GROUP BY customer": "SUM",
     "SELECT n FROM (SELECT customer, count(*) AS n FROM orders GROUP BY customer) JOIN customers ON id = n": "GROUP BY",
-    "SELECT city FROM cities": "view",
+    "SELECT o.id, x.city FROM orders o JOIN firsts x ON o.amount = x.total": "LIMIT",
+    "SELECT id FROM outer_pairs": "LEFT JOIN",
     "SELECT now() AS t, id FROM orders": "current time",
 }
 
@@ -246,6 +247,8 @@ REFUSED = {
 @pytest.mark.parametrize("query", REFUSED)
 def test_an_operator_without_a_timed_rule_is_named(query: str) -> None:
     rv = filled()
+    rv.create("firsts", f"{CITIES} ORDER BY total DESC LIMIT 1")
+    rv.create("outer_pairs", PAIRS.replace("JOIN", "LEFT JOIN"))
     rv.create("v", query)
     with pytest.raises(NotIncremental, match="cannot be propagated") as refused:
         rv.propagate("v")

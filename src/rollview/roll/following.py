@@ -13,7 +13,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from rollview.errors import NotIncremental, UserError
+from rollview.errors import NotIncremental, UserError, VersionGone
 from rollview.refresh import batch
 from rollview.refresh.reasons import why_full
 from rollview.refresh.refresh import refresh_view
@@ -25,6 +25,7 @@ from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
 from rollview.views.goal import NEWEST, Goal
 from rollview.views.history import went_back
+from rollview.views.past import base_vector
 from rollview.views.results import Outcome, RefreshResult, in_all
 
 logger = logging.getLogger("rollview")
@@ -125,11 +126,15 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
             return None
     except UserError:  # the refresh says what is wrong
         return None
-    stop = _last(found, shown, target, exact=goal.exact)
-    if stop is None:
+    below = base_vector(catalog, view, target)
+    stop = None if below is None else _last(found, shown, below, exact=goal.exact)
+    if stop is None or stop == shown:
         return None
     at = catalog.clock.vector(stop)
-    start = {table: at[table] for table in view.tables}
+    try:  # a view that is read must have a stored version there
+        start = Goal({table: at[table] for table in below or ()}, exact=True).versions(catalog, view)
+    except VersionGone:
+        return None
     if start == {table: before.vector[table] for table in view.tables}:
         return None
     way = Way(catalog, view, start, target)
@@ -148,7 +153,7 @@ def _last(found: Reachable, shown: int, target: Mapping[str, Identity], *, exact
 
     def ahead(position: int) -> list[int]:
         at = clock.vector(position)
-        return [(at[table].version or 0) - (target[table].version or 0) for table in found.rolled.view.tables]
+        return [(at[table].version or 0) - (wanted.version or 0) for table, wanted in target.items()]
 
     if all(each <= 0 for each in ahead(shown)):
         positions = range(shown, extent.mark + 1)

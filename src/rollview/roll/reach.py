@@ -9,6 +9,7 @@ from rollview.errors import RollviewError
 from rollview.roll.stored import DeltaTable, Stored
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
+from rollview.views.past import standing
 from rollview.views.results import Reach
 from rollview.views.upstream import base_tables
 
@@ -24,13 +25,11 @@ class Reaches:
         """Raises Damaged if the view or its delta cannot be read."""
         catalog, view = self._catalog, self._catalog.get(name)
         reflected = catalog.reflected(view)
-        stored = DeltaTable(catalog, view).stored()
-        if stored is not None and stored.extent.epoch != reflected.epoch:
-            stored = None
+        stored = DeltaTable(catalog, view).current()
         if stored is not None and not self._looked:
             catalog.clock.look(catalog.numbered())
             self._looked = True
-        shown = catalog.clock.of(reflected.vector)
+        shown = standing(catalog, view, reflected.vector)
         time = None if shown is None else catalog.clock.unit(shown).time
         needed = self._needed(view, reflected, shown, stored)
         if stored is None:

@@ -38,12 +38,12 @@ from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
 from rollview.roll.explain import explained
 from rollview.roll.following import refresh, refresh_all, refresh_upstream
-from rollview.roll.propagate import propagate
 from rollview.roll.reach import Reaches
-from rollview.roll.results import OnStep, Propagated
+from rollview.roll.results import OnStep, Propagated, PropagateOutcome
+from rollview.roll.run import propagate, propagate_all
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, pace_of, position_of, told
+from rollview.session.as_of import check_full, check_steps, goal_of, pace_of, position_of
 from rollview.session.moments import Moments
 from rollview.session.statements import known_names, run_statement
 from rollview.store.protocol import Store
@@ -248,16 +248,32 @@ class Rollview(Moments):
         progress: OnStep | None = None,
     ) -> Propagated:
         """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
-        brings it to any position that the delta reaches.
+        brings it to any position that the delta reaches. The views that it reads are propagated first.
 
-        Each of the ``steps`` (by default, as many as it takes) is one query over the changes of one table and one
-        commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as take
-        ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
+        Each of the ``steps`` of a view (by default, as many as it takes) is one query over the changes of one table and
+        one commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as
+        take ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
         called after each step."""
+        check_steps(steps)
         pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
-        if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
-            raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
         return propagate(self.catalog, self._name(name), pace, steps, progress)
+
+    def propagate_all(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        steps: int | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: OnStep | None = None,
+    ) -> list[PropagateOutcome]:
+        """Propagates every view, or those that are named, and those that they read. What they need of a table is read
+        once for all. No view's failure is raised: each has an outcome; one with an operator that has no timed rule is
+        ``refused``."""
+        check_steps(steps)
+        pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
+        found = None if names is None else self.existing(names)
+        return propagate_all(self.catalog, found, pace, steps, progress)
 
     def apply(self, name: str, *, as_of: AsOf | None = None) -> RefreshResult:
         """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
