@@ -48,10 +48,10 @@ class State:
         self._unchecked = 0
         self._by_key = False
         self.error: RollviewError | None = None
-        self._row_bytes = {table: memory.row_bytes(definition.shape, table) for table in definition.shape.tables}
+        self._row_bytes = memory.row_bytes(self._empty())
         vector = source.newest()
         self.counts = source.counts(vector)
-        self.estimate = memory.estimate(definition.shape, self.counts)
+        self.estimate = sum(count * self._row_bytes[table] for table, count in self.counts.items())
         memory.check(definition.title, self.estimate, limits)
         self.core = self._loaded(vector)
         self.place = Place(vector, 0, 0, now())
@@ -70,8 +70,7 @@ class State:
         """The diff from where the view stands to there."""
         return Diff(self.core, self.core.net().done(), self.place, self.place)
 
-    def _loaded(self, vector: Vector) -> Core:
-        """A core with the rows of the tables at a vector."""
+    def _empty(self) -> Core:
         core = Core(
             self.definition.shape,
             self.definition.settings,
@@ -81,6 +80,11 @@ class State:
         )
         if self._by_key and self.definition.key is not None:
             core.put_together(self.definition.key)
+        return core
+
+    def _loaded(self, vector: Vector) -> Core:
+        """A core with the rows of the tables at a vector."""
+        core = self._empty()
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
         return core
