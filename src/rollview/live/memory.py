@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from rollview.errors import Unsupported
 from rollview.limits import Limits
-from rollview.live.shape import Shape
+from rollview.live.core import Core
+from rollview.live.graph.reference import ReferenceGraph
 
-#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept.
-_ROW, _COLUMN = 900, 60
+#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept: in a graph
+#: of Python objects, and in one arena.
+_OBJECTS, _ARENA = (900, 60), (130, 20)
 
 _MEMORY = Path("/proc/meminfo")
 
@@ -21,14 +22,13 @@ class TooLarge(Unsupported):
     code = "too_large"
 
 
-def estimate(shape: Shape, counts: Mapping[str, int]) -> int:
-    """About how many bytes a live view over tables of so many rows takes, if no two rows have a tuple in common."""
-    return sum(counts[part.table] * (_ROW + _COLUMN * len(part.fields)) for part in shape.parts)
-
-
-def row_bytes(shape: Shape, table: str) -> int:
-    """The same for a row of a table."""
-    return estimate(shape, {each: int(each == table) for each in shape.tables})
+def row_bytes(core: Core) -> dict[str, int]:
+    """About how many bytes a row of each table takes, if no two rows have a tuple in common."""
+    row, column = _OBJECTS if isinstance(core.graph, ReferenceGraph) else _ARENA
+    found = dict.fromkeys(core.shape.tables, 0)
+    for part in core.shape.parts:
+        found[part.table] += row + column * len(part.fields)
+    return found
 
 
 def most(limits: Limits, held: int = 0) -> int:

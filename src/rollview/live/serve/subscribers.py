@@ -14,7 +14,7 @@ from rollview.live.core import Core
 from rollview.live.interning import Words
 from rollview.live.net import Change, Net
 from rollview.live.serve.condition import Condition, Selection, identities
-from rollview.live.serve.diff import Diff, selected
+from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscription import Subscription
 
@@ -22,9 +22,6 @@ Value = tuple[int, ...]
 
 #: The columns that are compared by ``=``, and the text of the rest.
 Asked = tuple[tuple[int, ...], str]
-
-#: The rows of a diff that are looked at together.
-_PIECE = 100_000
 
 
 class _Lane:
@@ -68,10 +65,10 @@ class _Lane:
                 yield (), diff
             else:
                 part = selected(diff, (filtered(*piece, self._rest.rest(piece[0])) for piece in _pieces(diff)))
-                if len(part):
+                if not part.empty:
                     yield (), part
             return
-        if diff.in_memory and len(diff) <= _PIECE:
+        if diff.held <= PIECE:
             for value, places in self._hits(diff.change.rows).items():
                 yield value, Diff(diff.core, _part(diff, places), diff.before, diff.after)
             return
@@ -167,4 +164,4 @@ def _part(diff: Diff, places: list[int]) -> Change:
 
 
 def _pieces(diff: Diff) -> Iterator[tuple[Words, Words]]:
-    return diff.change.pieces(_PIECE)
+    return diff.change.pieces(PIECE)
