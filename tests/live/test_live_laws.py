@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from live_graphs import check_flags, check_visits, content, core_of, diff_of, generated, load, loaded, shape_of
+from live_interpreted import InterpretedGraph
 from live_model import Bag, History, arrow, history, shorter
 from rollview.live.compile.refused import NotLive
+from rollview.live.generated.graph import SpecificGraph
 from rollview.live.graph.protocol import GraphOf, LookAhead
 from rollview.live.graph.reference import ReferenceGraph
 from rollview.live.kernel.graph import CompiledGraph
@@ -114,10 +116,21 @@ LAWS: tuple[Law, ...] = (
     the_same_without_pushing,
 )
 
-#: The graphs, each with how many histories it is tried on: in the quick tests, and in the slow ones.
+
+def compiled_at_once(shape: Shape, look_ahead: LookAhead, piece: int) -> SpecificGraph:
+    """A graph whose own functions are compiled before it is used."""
+    graph = SpecificGraph(shape, look_ahead, piece)
+    graph.compile(wait=True)
+    return graph
+
+
+#: The graphs, each with how many histories it is tried on: in the quick tests, and in the slow ones. Compiling what is
+#: generated takes seconds, so most histories are tried on its text as plain Python.
 GRAPHS: dict[str, tuple[GraphOf, int, int]] = {
     "reference": (ReferenceGraph, 25, 3000),
     "generic": (CompiledGraph, 25, 500),
+    "specific": (InterpretedGraph, 8, 500),
+    "specific_compiled": (compiled_at_once, 0, 15),
 }
 EACH = [pytest.param(law, *each, id=f"{law.__name__}-{name}") for name, each in GRAPHS.items() for law in LAWS]
 

@@ -135,8 +135,7 @@ def check_visits(core: Core) -> None:
     for part in core.shape.parts:
         for item in elements(graph).tuples[part.number].values():
             before = graph.visited
-            places = [(value.vertex, value.key) for value in item.values] or [(None, ())]
-            vertex, key = places[0]
+            vertex, key = (item.values[0].vertex, item.values[0].key) if item.values else (None, ())
             paths = sum(len(found) for found in graph.generate(part.number, vertex, [key]))
             starts = len(item.neighbours(0).items) if item.values else 1
             assert graph.visited - before <= len(core.shape.parts) * (paths + starts), "a dead end is visited again"

@@ -2,87 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import decimal
 import json
-import os
 import sys
-from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rollview.cli import rolling  # noqa: F401  registers its commands
+from rollview.cli.app import DEFAULT, Json, StoreName, StoreOption, Views, Warehouse, app, opened, reporting
 from rollview.cli.clock import as_of_option, show_commits, show_position
-from rollview.cli.live import watch_live
 from rollview.cli.outcomes import show_outcomes
 from rollview.cli.prompt import run_prompt
-from rollview.cli.render import DIFFERENT, MISTAKE, Screen, exit_code
+from rollview.cli.render import DIFFERENT, MISTAKE, Screen
 from rollview.cli.status import show_status
 from rollview.cli.verification import show_verified
-from rollview.cli.watch import watch_views
 from rollview.engine.spark_errors import spark_errors
-from rollview.errors import InternalError, RollviewError, UserError
+from rollview.errors import UserError
 from rollview.parse.tokens import split_script
-from rollview.session import Rollview, connect
 from rollview.views.results import Outcome, RefreshResult
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Incremental materialized views for Apache Spark.\n\nExit codes: 0 done, 1 your mistake, 2 wrong usage, "
-    "3 verify found a difference, 4 not incremental, 70 a bug.",
-)
-
-
-class StoreName(str, Enum):
-    embedded = "embedded"
-    delta = "delta"
-
-
-Warehouse = Annotated[
-    Path, typer.Option("--warehouse", "-w", envvar="ROLLVIEW_WAREHOUSE", help="The warehouse folder.")
-]
-StoreOption = Annotated[
-    StoreName, typer.Option("--store", envvar="ROLLVIEW_STORE", help="How tables are read and written.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
-Views = Annotated[list[str] | None, typer.Argument(help="Views; all of them if none is named.")]
-DEFAULT = Path("warehouse")
-
-
-@contextlib.contextmanager
-def _reporting(screen: Screen) -> Iterator[None]:
-    """Turns errors into a message and an exit code; an exception that is not rollview's own is reported as a bug."""
-    try:
-        yield
-    except RollviewError as error:
-        screen.error(error)
-        raise typer.Exit(exit_code(error)) from error
-    except (typer.Exit, KeyboardInterrupt, BrokenPipeError):
-        raise
-    except Exception as error:
-        if os.environ.get("ROLLVIEW_DEBUG"):
-            raise
-        bug = InternalError(
-            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            todo="set ROLLVIEW_DEBUG=1 to see where, and report it with the statement that led here",
-        )
-        screen.error(bug)
-        raise typer.Exit(exit_code(bug)) from error
-
-
-def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool = True) -> Rollview:
-    is_address = ":" in str(warehouse).split("/")[0]  # connect reports a bad one
-    if must_exist and not is_address and not warehouse.exists():
-        raise UserError(
-            f"There is no folder {warehouse}",
-            todo="name the warehouse with --warehouse, or create one: rollview sql -w FOLDER -e 'CREATE TABLE …'",
-        )
-    with screen.busy("opening the warehouse"):
-        return connect(warehouse, store=store.value)
+__all__ = ["app", "main"]
 
 
 @app.command()
@@ -100,7 +41,7 @@ def sql(
 ) -> None:
     """Run SQL: given with -e, from files with -f, from a pipe, or typed at a prompt."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         texts = list(execute or [])
         for path in file or []:
             try:
@@ -114,7 +55,7 @@ def sql(
         if arg and prompt:
             raise UserError("--arg needs statements from -e, from -f or from a pipe")
         args = dict(map(_argument, arg or []))
-        rv = _open(screen, warehouse, store, must_exist=False)
+        rv = opened(screen, warehouse, store, must_exist=False)
         if args:
             statements = rv.bound(statements, args)
         if prompt:
@@ -143,7 +84,10 @@ def refresh(
     store: StoreOption = StoreName.embedded,
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Go to a time or a position of the commit clock, forward or back.")
+        str | None,
+        typer.Option(
+            "--as-of", help="Go to a time, a position of the commit clock, or versions of tables, forward or back."
+        ),
     ] = None,
     step_rows: Annotated[
         int | None, typer.Option("--step-rows", help="Go in several commits of about this many changed rows.")
@@ -159,9 +103,9 @@ def refresh(
     def stepped(result: RefreshResult) -> None:
         screen.err.print(f"{result.view}: a step of {result.rows_changed} changed rows", highlight=False)
 
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
-        moment = int(as_of) if as_of is not None and as_of.strip().isdigit() else as_of
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
+        moment = None if as_of is None else as_of_option(as_of)
         how: dict[str, Any] = {"full": full, "as_of": moment, "progress": stepped}
         how |= {"step_rows": step_rows, "step_seconds": step_seconds}
         with screen.busy(f"refreshing {', '.join(views) if views else 'all views'}"):
@@ -179,8 +123,8 @@ def refresh(
 def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedded, as_json: Json = False) -> None:
     """Show the views and how fresh they are."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        show_status(screen, _open(screen, warehouse, store).views())
+    with reporting(screen):
+        show_status(screen, opened(screen, warehouse, store).views())
 
 
 @app.command()
@@ -193,8 +137,8 @@ def explain(
 ) -> None:
     """Show a view's definition, what it reads, and what its next refresh would do."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        found = _open(screen, warehouse, store).explanation(view)
+    with reporting(screen):
+        found = opened(screen, warehouse, store).explanation(view)
         if as_json:
             screen.emit(found.to_json())
         else:
@@ -207,8 +151,8 @@ def verify(
 ) -> None:
     """Compare views with their queries run from scratch; exit code 3 if one differs, 1 if one cannot be compared."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         found = []
         for name in rv.existing(views) if views else rv.catalog.names():
             with screen.busy(f"verifying {name}"):
@@ -221,31 +165,6 @@ def verify(
 
 
 @app.command()
-def watch(
-    views: Views = None,
-    warehouse: Warehouse = DEFAULT,
-    store: StoreOption = StoreName.embedded,
-    every: Annotated[float, typer.Option(help="Seconds between two checks.")] = 1.0,
-    rounds: Annotated[int, typer.Option(help="Stop after this many checks; 0 means never.")] = 0,
-    live: Annotated[bool, typer.Option("--live", help="Keep one view in memory and print its diffs instead.")] = False,
-    since: Annotated[str | None, typer.Option(help="--live: begin at a token that was printed.")] = None,
-    snapshot: Annotated[bool, typer.Option("--snapshot", help="--live: begin with the rows that there are.")] = False,
-    where: Annotated[str | None, typer.Option(help="--live: only rows that satisfy a condition.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Refresh views whenever their base tables change, until Ctrl-C. Failures are retried, with growing pauses."""
-    screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        if not live and (since is not None or snapshot or where is not None):
-            raise UserError("--since, --snapshot and --where belong to --live", todo="rollview watch VIEW --live")
-        rv = _open(screen, warehouse, store)
-        if live:
-            watch_live(screen, rv, views, every, rounds, since=since, snapshot=snapshot, where=where)
-        else:
-            watch_views(screen, rv, rv.existing(views) if views else None, every, rounds)
-
-
-@app.command()
 def commits(
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
@@ -255,8 +174,8 @@ def commits(
 ) -> None:
     """List the commits of all tables in one order: position, time, the tables changed, their versions and rows."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         with screen.busy("looking at the tables"):
             found = rv.commits(after, upto)
         show_commits(screen, found)
@@ -271,8 +190,8 @@ def position(
 ) -> None:
     """Show the newest position of the commit clock, or the one of a time or of versions of tables."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         with screen.busy("looking at the tables"):
             found = rv.position(None if as_of is None else as_of_option(as_of))
         show_position(screen, rv, found)
@@ -289,7 +208,7 @@ def demo(
     from rollview.cli.demo import run_demo
 
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         run_demo(screen, rows, warehouse, store.value)
 
 
@@ -306,7 +225,7 @@ def bench(
     from rollview.cli.bench import run_bench
 
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         run_bench(screen, suite, scale, spread, part, plot)
 
 

@@ -9,6 +9,9 @@ changed rows → words → graph → completed paths → groups, or projection �
 | ``shape.py`` | a view as a join graph is made for it: parts, vertices, steps |
 | ``compile/`` | a view's plan → its shape |
 | ``graph/`` | the join graph: what it holds, its maintenance, look-ahead, traversals |
+| ``kernel/`` | the graph in one array, kept by compiled functions |
+| ``generated/`` | functions of one view's own, compiled in the background |
+| ``graphs.py`` | which of these graphs a view has |
 | ``ingest.py`` | changed rows of a table → changed rows of a part |
 | ``paths.py`` | the columns of completed paths: conditions, projection |
 | ``functions/`` | aggregates: exact sums, ordered values |

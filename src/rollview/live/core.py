@@ -17,7 +17,7 @@ import pyarrow as pa
 from rollview.engine.expressions import Settings
 from rollview.live.graph.elements import Key
 from rollview.live.graph.protocol import GraphOf, LookAhead, Paths, Rows
-from rollview.live.graph.reference import ReferenceGraph
+from rollview.live.graphs import best_graph
 from rollview.live.groups import Groups
 from rollview.live.ingest import Ingest
 from rollview.live.interning import Interner, Words
@@ -47,7 +47,7 @@ class Core:
         *,
         push: bool = True,
         look_ahead: LookAhead = LookAhead.GLOBAL,
-        graph_of: GraphOf = ReferenceGraph,
+        graph_of: GraphOf = best_graph,
         piece: int = 10_000,
         rows_in_memory: int = 1_000_000,
     ) -> None:
@@ -57,6 +57,7 @@ class Core:
         self.interner = Interner()
         self.graph = graph_of(shape, look_ahead, piece)
         self._ingests = [Ingest(shape, part, self.interner, settings) for part in shape.parts]
+        self._parts = {table: shape.occurrences(table) for table in shape.tables}
         columns = path_columns(shape, self.interner)
         self._residual = Filtered(shape.residual, columns, settings)
         self._groups: Groups | None = None
@@ -93,7 +94,7 @@ class Core:
         ingested = [
             (part.number, self._ingests[part.number].rows(rows))
             for table, rows in changes.items()
-            for part in self.shape.occurrences(table)
+            for part in self._parts.get(table, ())
         ]
         done: list[tuple[int, Rows]] = []
         try:

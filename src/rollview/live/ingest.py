@@ -16,7 +16,7 @@ from rollview.engine.expressions import Settings, evaluator
 from rollview.live.graph.protocol import Rows, joined, split
 from rollview.live.interning import Interner, Words
 from rollview.live.shape import Part, Shape
-from rollview.live.words import Kind, Layout, column_words, kind_of, normalised
+from rollview.live.words import Kind, Layout, column_words, kind_of, normalised, plain_words
 from rollview.plan.reserved import WEIGHT
 
 Columns = dict[str, pa.Array]
@@ -54,9 +54,46 @@ class Ingest:
         self._places, self._keys = self._laid_out()
         self._counts = self._keys[-1] + part.layout.width
         self._width = self._counts + 1 + 3 * len(part.pushed)
+        self._direct = self._directly()
 
     def rows(self, table: pa.Table) -> Rows:
         """The changed rows. The table has at least the columns of ``sources`` and the weight."""
+        found = self._copied(table)
+        if found is None:
+            found = self._made(table)
+        keys = tuple(found[:, a:b] for a, b in zip(self._keys, self._keys[1:], strict=False))
+        fields, counts = found[:, self._keys[-1] : self._counts], found[:, self._counts]
+        return Rows(keys, fields, counts, found[:, self._counts + 1 :], found)
+
+    def _directly(self) -> list[tuple[str, Kind, list[int]]] | None:
+        """Which columns are copied to which words, if nothing else must be done with those that have no NULL."""
+        if self._filters or self._computed is not None or self._part.pushed:
+            return None
+        sources = {name: (source, kind_of(kind)) for name, source, kind in self._part.sources}
+        found = [(WEIGHT.label, kind_of("bigint"), [self._counts])]
+        for (name, kind), places in self._places.items():
+            source, own = sources[name]
+            if own.integer if kind.integer else own == kind:
+                found.append((source, own, [place.at for place in places]))
+            else:
+                return None
+        return found
+
+    def _copied(self, table: pa.Table) -> Words | None:
+        """The words of rows whose columns only have to be copied; None of other rows."""
+        if self._direct is None:
+            return None
+        found = np.zeros((table.num_rows, self._width), dtype=np.int64)
+        for source, kind, places in self._direct:
+            column = table.column(source)
+            if column.num_chunks != 1 or (words := plain_words(column.chunk(0), kind)) is None:
+                return None
+            for place in places:
+                found[:, place] = words
+        return found
+
+    def _made(self, table: pa.Table) -> Words:
+        """The words of any rows."""
         columns = self._columns(table)
         weights = columns.pop(WEIGHT.label).to_numpy(zero_copy_only=False)
         found = np.zeros((len(weights), self._width), dtype=np.int64)
@@ -65,9 +102,7 @@ class Ingest:
         found[:, self._counts] = weights
         for i, each in enumerate(self._part.pushed):
             self._put_sum(found, self._counts + 1 + 3 * i, columns[each.column], each.kind, each.summed)
-        keys = tuple(found[:, a:b] for a, b in zip(self._keys, self._keys[1:], strict=False))
-        fields, counts = found[:, self._keys[-1] : self._counts], found[:, self._counts]
-        return Rows(keys, fields, counts, found[:, self._counts + 1 :], found)
+        return found
 
     def _columns(self, table: pa.Table) -> Columns:
         """The columns of the rows that count, by the plan's names."""

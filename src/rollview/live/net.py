@@ -62,17 +62,19 @@ class Net:
 
     def done(self) -> Change:
         """What the rows amount to."""
-        if self._distinct and not self._files and self._key is None:  # rows of one key belong side by side
+        if self._distinct and not self._files and (self._key is None or self._of_one_sign()):
             pieces = list(zip(self._rows, self._weights, strict=True))
-            return Change(pieces[1:] or pieces)
-        rows, weights = (
-            each[1] if len(each) == 2 else np.concatenate(each)  # type: ignore[attr-defined]
-            for each in (self._rows, self._weights)
-        )
+            return Change(pieces[1:] or pieces, self._key)
+        rows, weights = (each[1] if len(each) == 2 else np.concatenate(each) for each in (self._rows, self._weights))
         if not self._files:
             return Change([consolidated(rows, weights, self._key)], self._key)
         self._spill(rows, weights)
         return Change([(rows[:0], weights[:0])], self._key, self._files)
+
+    def _of_one_sign(self) -> bool:
+        """Whether rows are only inserted or only deleted: then no two have the same key."""
+        kept = [each for each in self._weights if len(each)]
+        return all(each.min() > 0 for each in kept) or all(each.max() < 0 for each in kept)
 
 
 class Change:

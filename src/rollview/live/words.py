@@ -129,6 +129,8 @@ def _members(text: str) -> list[tuple[str, str]]:
 def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Interner) -> Words:
     """The words of a column, a row of ``kind.width`` words for each value; zeros for NULL."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if (quick := plain_words(array, kind)) is not None:
+        return quick.reshape(-1, 1)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if array.type != kind.arrow:
@@ -137,9 +139,6 @@ def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Inter
         return interner.numbers(array).reshape(-1, 1)
     if kind.decimal:
         return _decimal_words(array, kind)
-    if kind.name in _PLAIN and not array.null_count:
-        plain: Words = array.view(_PLAIN[kind.name]).to_numpy().reshape(-1, 1)
-        return plain
     if kind.floating:
         doubles = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         bits: Words = np.where(np.isnan(doubles), _NAN, doubles.view(np.int64))
@@ -154,6 +153,17 @@ def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Inter
     return found.reshape(-1, 1)
 
 
+def plain_words(array: pa.Array, kind: Kind) -> npt.NDArray[Any] | None:
+    """The numbers of an array of some types without NULLs, as they are in its memory; None of other arrays."""
+    plain = _PLAIN.get(kind.name)
+    if plain is None or array.null_count or array.type != kind.arrow:
+        return None
+    if array.type != plain:
+        array = array.view(plain)
+    numbers: npt.NDArray[Any] = array.to_numpy()
+    return numbers
+
+
 def _decimal_words(array: pa.Array, kind: Kind) -> Words:
     if not len(array):
         return np.zeros((0, kind.width), dtype=np.int64)
@@ -164,8 +174,8 @@ def _decimal_words(array: pa.Array, kind: Kind) -> Words:
 
 def column_array(words: Words, nulls: Flags | None, kind: Kind, interner: Interner) -> pa.Array:
     """The column whose words these are; ``nulls`` says where it is NULL, None if nowhere."""
-    if kind.name in _PLAIN:
-        return _fixed(words[:, 0].astype(_NUMPY[kind.name], order="C", copy=False), nulls, kind)
+    if (plain := _NUMPY.get(kind.name)) is not None:
+        return _fixed(words[:, 0].astype(plain, order="C", copy=False), nulls, kind)
     if kind.interned:
         values = interner.values(words[:, 0].tolist())
         return pa.array(values, type=kind.arrow, mask=nulls if kind.nested else None)
@@ -221,12 +231,12 @@ class Layout:
         found: Words = np.concatenate([words[:, self.places_of(columns)], *(each[:, None] for each in nulls)], axis=1)
         return found
 
-    @property
+    @cached_property
     def flags(self) -> int:
         """The number of words for NULLs."""
         return -(-len(self.kinds) // _FLAGS) if self.flagged else 0
 
-    @property
+    @cached_property
     def width(self) -> int:
         return self.places[-1] + self.flags
 
@@ -270,8 +280,9 @@ class Layout:
 
     def arrays(self, words: Words, interner: Interner) -> list[pa.Array]:
         """The columns of the tuples."""
-        any_null = self.flagged and words[:, self.places[-1] :].any()
+        if any(np.count_nonzero(words[:, at]) for at in range(self.places[-1], self.width)):
+            return [self.array(words, i, interner) for i in range(len(self.kinds))]
         return [
-            column_array(self.words(words, i), self.nulls(words, i) if any_null else None, kind, interner)
+            column_array(words[:, self.places[i] : self.places[i + 1]], None, kind, interner)
             for i, kind in enumerate(self.kinds)
         ]

@@ -15,6 +15,8 @@ from rollview.roll.rolling import Rolling, rolling
 from rollview.roll.stored import Stored
 from rollview.store.protocol import Identity
 from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.past import standing
+from rollview.views.upstream import base_tables
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,9 @@ class Reachable:
     stored: Stored
 
     def position(self, vector: Mapping[str, Identity]) -> int | None:
-        """A position in reach at which the view's tables stand as in a vector; None if there is none."""
-        tables = self.rolled.view.tables
-        if any(table not in vector for table in tables):
-            return None
-        wanted = {table: vector[table] for table in tables}
-        first = self.rolled.catalog.clock.of(wanted)
+        """A position in reach at which the base tables stand as in a vector, through all levels; None if there is
+        none."""
+        first = standing(self.rolled.catalog, self.rolled.view, vector)
         return None if first is None else self.within(first)
 
     def within(self, position: int) -> int | None:
@@ -69,7 +68,11 @@ class Reachable:
 
     def _vector(self, position: int) -> dict[str, Identity | None]:
         found = self.rolled.catalog.clock.vector(position)
-        return {table: found.get(table) for table in self.rolled.view.tables}
+        return {table: found.get(table) for table in self._bases}
+
+    @cached_property
+    def _bases(self) -> set[str]:
+        return base_tables(self.rolled.catalog, [self.rolled.view.name])
 
 
 def reachable(catalog: Catalog, name: str) -> Reachable | None:
@@ -80,7 +83,7 @@ def reachable(catalog: Catalog, name: str) -> Reachable | None:
         rolled = rolling(catalog, name)
     except NotIncremental:
         return None
-    stored = rolled.delta.stored()
-    if stored is None or stored.extent.epoch != rolled.reflected().epoch or not is_as_stored(catalog, rolled.view):
+    stored = rolled.delta.current()
+    if stored is None or not is_as_stored(catalog, rolled.view):
         return None
     return Reachable(rolled, stored)

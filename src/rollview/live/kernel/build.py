@@ -20,7 +20,19 @@ from pathlib import Path
 from types import ModuleType
 
 #: The files whose functions are compiled, each after those that it uses.
-_FILES = ("numbers", "memory", "tables", "lists", "projected", "look_ahead", "rows", "checks", "paths", "change")
+_FILES = (
+    "numbers",
+    "memory",
+    "tables",
+    "lists",
+    "projected",
+    "look_ahead",
+    "rows",
+    "checks",
+    "paths",
+    "change",
+    "summed",
+)
 
 _HEAD = "from numba import njit\nimport numpy as np\n"
 
@@ -67,7 +79,8 @@ def module(name: str, source: str) -> ModuleType:
     if not path.exists():
         _write(path, source)
     spec = importlib.util.spec_from_file_location(full, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
     sys.modules[full] = found
     spec.loader.exec_module(found)

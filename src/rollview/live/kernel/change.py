@@ -142,7 +142,7 @@ def walked(arena: Words, plan: Words, state: Words, part: int, out: Words) -> bo
             if number >= 0:
                 state[AT + number] += 1
             continue
-        source, target = plan[step + SOURCE], plan[step + TARGET]
+        source = plan[step + SOURCE]
         value = arena[state[CHOICE + source] + plan[step + SIDE]]
         if source == part:
             value = state[VALUES + plan[step + SIDE]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,10 @@ from rollview.live.words import Kind, Layout
 _FEW = 64
 
 
+#: What ``kernel/change.py`` has as ``changed``.
+Changed = Callable[..., Words]
+
+
 class CompiledGraph:
     """Implements ``Graph``."""
 
@@ -30,9 +35,15 @@ class CompiledGraph:
         self._height = self.plan.fields + 1 + self.plan.sums
         self._state = np.zeros(n.PATH + self.plan.fields + 1, dtype=np.int64)
         self._few = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
-        self._kernel = kernel()
+        self._kernel = self.kernel()
+        #: For each part, the function that changes its rows.
+        self.functions: list[Changed] = [self._kernel.changed for _ in shape.parts]
         self.arena = _empty(self.plan)
         self.shows, self.distinct = self.plan.shown.rows, self.plan.shown.distinct
+
+    def kernel(self) -> ModuleType:
+        """The functions that keep the graph."""
+        return kernel()
 
     @property
     def visited(self) -> int:
@@ -56,22 +67,23 @@ class CompiledGraph:
         if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
             raise no_such_row(self.shape, part)
         state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
+        change = self.functions[part]
         while True:
-            self.arena = kernel.changed(self.arena, plan, state, part, words, count, push, out)
-            if (found := self._paths(out)) is not None:
+            self.arena = change(self.arena, plan, state, part, words, count, push, out)
+            if (found := self._paths(out, state)) is not None:
                 yield found
             if state[n.ROW] == count:
                 return
             out = self._larger(out)
 
     def generate(self, part: int, vertex: int | None = None, keys: Sequence[tuple[int, ...]] = ()) -> Iterator[Paths]:
-        state = self._state
+        state = np.zeros_like(self._state)
         side = -1 if vertex is None else self.plan.parts[part].vertices.index(vertex)
         words = np.array([word for key in keys for word in key], dtype=np.int64)
         state[n.ROW], state[n.PHASE], state[n.ITEM], out, done = 0, n.NEXT, 0, self._few, False
         while not done:
             done = self._kernel.generated(self.arena, self._words, state, part, side, words, len(keys), out)
-            if (found := self._paths(out)) is not None:
+            if (found := self._paths(out, state)) is not None:
                 yield found
             if not done:
                 out = self._larger(out)
@@ -105,9 +117,9 @@ class CompiledGraph:
         """What a kernel puts out next."""
         return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
 
-    def _paths(self, out: Words) -> Paths | None:
+    def _paths(self, out: Words, state: Words) -> Paths | None:
         """What a kernel has put out."""
-        if not (done := int(self._state[n.DONE])):
+        if not (done := int(state[n.DONE])):
             return None
         found = out[:, :done].copy() if out is self._few else out[:, :done]
         width = self.plan.fields

@@ -23,10 +23,10 @@ LOOK_AHEAD, PARTS, VERTICES, FIELDS, SUMS, DELTA, NULLS_OUT = range(7)
 NONE, LOCAL, GLOBAL = 0, 1, 2
 HEAD = 8
 
-# Of a part: its sides, whether it has only one, the words of a projected tuple's fields, its sums, its words in all; the
-# words of a join tuple, its table; where its sums are in the output, its fields and all in a changed row; its steps, where
-# they and its sides are in the plan; which of its words are put out: how many, and where this is in the plan; the same of
-# its bits for NULL, and where their word is.
+# Of a part: its sides, whether it has only one, the words of a projected tuple's fields, its sums, its words in all;
+# the words of a join tuple, its table; where its sums are in the output, its fields and all in a changed row; its
+# steps, where they and its sides are in the plan; which of its words are put out: how many, and where this is in the
+# plan; the same of its bits for NULL, and where their word is.
 SIDES, LEAF, WIDTH, PUSHED, STRIDE, TUPLE, TABLE, OUT_SUMS, IN_FIELDS, IN_WIDTH, STEPS, STEPS_AT, SIDES_AT = range(13)
 SHOWN, SHOWN_AT, BITS, BITS_AT, NULLS = range(13, 18)
 PART_WORDS = 18

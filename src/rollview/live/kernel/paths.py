@@ -1,8 +1,8 @@
 """Completed paths, written to the output: a row for each choice of one projected tuple of each part.
 
 The fields of parts are put into the path so far when their join tuple is chosen. If it has several projected tuples,
-all are tried in turn; those of the last part are written in one go. The output has a column for each word: of all fields
-of all parts, or of what the view shows.
+all are tried in turn; those of the last part are written in one go. The output has a column for each word: of all
+fields of all parts, or of what the view shows.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _rows(shape: Shape) -> Shown:
 
 
 def _is_distinct(shape: Shape) -> bool:
-    """Whether a row of the view tells its path: the fields of all parts are shown, and of each vertex the value, too."""
+    """Whether a row of the view tells its path: the fields of all parts are shown, and of each vertex the value."""
     if {value.name for value in shape.output.values} != {name for part in shape.parts for name, _ in part.fields}:
         return False
     return all(

@@ -387,12 +387,12 @@ def _gone(table: str, version: int) -> Iterator[None]:
             raise SchemaChanged(
                 f"{table} changed its schema after version {version}",
                 why=str(error).split("\n")[0],
-                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+                todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
             ) from error
         if any(part in condition for part in _NO_VERSION):
             raise VersionGone(
                 f"Version {version} of {table} is no longer there",
                 why=str(error).split("\n")[0],
-                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+                todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
             ) from error
         raise
