@@ -92,8 +92,7 @@ class Live:
         state = self._state
         asked = condition(self._definition.shape, self._definition.settings, where, self._definition.title)
         labels = list(self._definition.labels)
-        with state.core.lock:
-            core = state.core
+        with state.reading() as core:
             parts = []
             for rows, weights in state.rows(asked):
                 copied = rows if (weights == 1).all() else np.repeat(rows, weights, axis=0)

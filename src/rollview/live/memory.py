@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from rollview.errors import Unsupported
@@ -14,6 +15,9 @@ from rollview.live.graph.reference import ReferenceGraph
 _OBJECTS, _ARENA = (900, 60), (130, 20)
 
 _MEMORY = Path("/proc/meminfo")
+
+#: What a container may take, and what it takes.
+_MOST, _TAKEN = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 class TooLarge(Unsupported):
@@ -59,10 +63,19 @@ def shown(size: int) -> str:
 
 def _free() -> int | None:
     """The bytes of memory that can be used without swapping, if the system tells."""
-    try:
+    found = [each for each in (_of_machine(), _of_container()) if each is not None]
+    return min(found, default=None)
+
+
+def _of_machine() -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _MEMORY.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
+    return None
+
+
+def _of_container() -> int | None:
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it has no limit
+        return max(int(_MOST.read_text(encoding="ascii")) - int(_TAKEN.read_text(encoding="ascii")), 0)
     return None

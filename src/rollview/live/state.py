@@ -155,6 +155,16 @@ class State:
             self._by_key = True
             self.core.put_together(self.definition.key)
 
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Core]:
+        """The core; it is not changed inside the block."""
+        while True:
+            core = self.core
+            with core.lock:
+                if core is self.core:  # it may have been made again meanwhile
+                    yield core
+                    return
+
     def selection(self, condition: Condition) -> Selection:
         return Selection(self.core, condition, self.definition.settings)
 
@@ -167,8 +177,7 @@ class State:
 
     def snapshot(self, condition: Condition) -> Diff:
         """The rows that satisfy a condition, as the diff from nothing."""
-        core = self.core
-        with core.lock:
+        with self.reading() as core:
             net = core.net()
             for rows, weights in self.rows(condition):
                 net.add(rows, weights)

@@ -147,6 +147,8 @@ class Subscription:
             self._batches = self.options.form.batches(diff, self._stands)
             batch = next(self._batches)
         self._stands = batch.stands
+        if batch.complete:
+            self._current = None
         return batch
 
     @property

@@ -28,7 +28,7 @@ from rollview.parse.names import parse_name, quote, quote_name
 from rollview.parse.stored_names import damaged
 from rollview.store.delta.names import FolderNames
 from rollview.store.embedded.frames import few_changes, plain_files
-from rollview.store.embedded.rows_here import NotHere, rows_here
+from rollview.store.embedded.rows_here import NotHere, Readers
 from rollview.store.progress import progress_of
 from rollview.store.protocol import (
     CHANGE_TYPE,
@@ -60,6 +60,7 @@ class DeltaReading:
 
     def __init__(self, spark: SparkSession, names: SparkNames, folder: FolderNames | None, limits: Limits) -> None:
         self._spark, self._names, self._folder, self._limits = spark, names, folder, limits
+        self._here = Readers()
 
     def _detail(self, table: str) -> Row | None:
         """The result of DESCRIBE DETAIL; None if it is not a Delta table: of another format, or a view of Spark's."""
@@ -225,7 +226,7 @@ class DeltaReading:
         at = after
         if self._folder is not None:
             try:
-                for each in rows_here(self._folder.log(table)).commits(after, columns, upto):
+                for each in self._here.of(self._folder.log(table)).commits(after, columns, upto):
                     at = each.commit.version
                     yield each
                 return
@@ -241,7 +242,7 @@ class DeltaReading:
         if self._folder is not None:
             log = self._folder.log(table)
             with contextlib.suppress(NotHere):
-                return rows_here(log).batches(log.snapshot(version), columns)
+                return self._here.of(log).batches(log.snapshot(version), columns)
         with _readable(table):
             return fetched_batches(self.read(table, version), columns)
 
