@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 
@@ -204,7 +205,8 @@ def checked(world: World) -> None:
         stored = world.rolling(view).delta.stored()
         if stored is not None and world.rolling(view).delta.current() is not None:
             world.check(view)
-        assert world.rv.verify(view).ok, f"{view}\n{world.history}"
+        with contextlib.suppress(VersionGone):  # of a view below that was replaced by one with other stored columns
+            assert world.rv.verify(view).ok, f"{view}\n{world.history}"
 
 
 def lived(seed: int, acts: int) -> Counter[str]:
