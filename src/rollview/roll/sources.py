@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +25,8 @@ from rollview.plan.nodes import (
     Scan,
     Window,
     WindowFunction,
+    exactly,
+    union_of,
 )
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.schedule import Backlog
@@ -78,7 +81,21 @@ class TableSource:
             local = found.arrow()
             if local is not None and (rows := _placed(local.select(self._columns), at)) is not None:
                 return self._engine.local(_net(rows), self._typed)
+            if len(at) > 1 and not self._catalog.store.dates_changes(self.name, first, last):
+                return self._engine.keep(self._one_by_one(after, list(at.values())))
             return self._engine.keep(self._placed_by_query(found, at))
+
+    def _one_by_one(self, after: int, positions: Sequence[int]) -> Frame:
+        """The changes of each commit by itself, because the store compares versions and tells no commits."""
+        scans, frames = [], {}
+        for number, (one, other) in enumerate(pairwise([after, *positions])):
+            own = scan_of(f"commit {number}", self._typed)
+            found = self._sets.of(
+                relation(self._catalog, self.name), self.version(one), self.version(other), self._used
+            )
+            frames[own.table] = self._placed_by_query(found, {self.version(other): other})
+            scans.append(own)
+        return self._engine.select(union_of(scans, scans[0].output), frames, self._columns)
 
     @property
     def _columns(self) -> list[str]:
@@ -105,7 +122,7 @@ class TableSource:
         numbers = pa.table({_VERSION.label: list(at), _POSITION.label: list(at.values())})
         positions = self._engine.local(numbers, [(_VERSION.label, "bigint"), (_POSITION.label, "bigint")])
         frames = {"changes": found.timed(self._used), "positions": positions.frame}
-        return self._engine.select(rows, frames, self._columns)
+        return self._engine.select(exactly(rows, (*own.output, WEIGHT, TIME)), frames, self._columns)
 
     def can_be_cut(self) -> bool:
         """Whether the changes of one commit can be put into an order, by which they are cut into parts."""
