@@ -6,6 +6,7 @@ The views of one run share what is read: see ``shelf``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from rollview.delta.timed import Way
 from rollview.delta.weights import consolidated
 from rollview.engine.protocol import Frame, Kept
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly
+from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly, union_of
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.schedule import Backlog
 from rollview.roll.shelf import Shelf, Shelves, signed_rows
@@ -52,8 +53,21 @@ class TableSource(Source):
             local = self._shelf.timed(span.after, span.upto)
             if local is not None:
                 return self._engine.local(_net(local.select(self.columns)), self.typed)
-            found = self._shelf.changes(span.after, span.upto, self.used)
-            return self._engine.keep(self._placed_by_query(found, self._shelf.positions(span.after, span.upto)))
+            return self._engine.keep(self._of_commits(span.after, span.upto))
+
+    def _of_commits(self, after: int, upto: int) -> Frame:
+        """The net change of each position. If the store compares versions and tells no commits, each is compared."""
+        at = self._shelf.positions(after, upto)
+        first, last = self._shelf.version(after), self._shelf.version(upto)
+        if len(at) < 2 or self._catalog.store.dates_changes(self.name, first, last):
+            return self._placed_by_query(self._shelf.changes(after, upto, self.used), at)
+        scans, frames = [], {}
+        for number, (one, other) in enumerate(pairwise([after, *at.values()])):
+            own = scan_of(f"commit {number}", self.typed)
+            changes = self._shelf.changes(one, other, self.used)
+            frames[own.table] = self._placed_by_query(changes, self._shelf.positions(one, other))
+            scans.append(own)
+        return self._engine.select(union_of(scans, scans[0].output), frames, self.columns)
 
     def _placed_by_query(self, found: ChangeSet, at: dict[int, int]) -> Frame:
         """The net change of each position, if the rows are not in this process."""

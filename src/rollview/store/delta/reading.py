@@ -197,17 +197,28 @@ class DeltaReading:
             return self._changes(table, name, after, upto, columns)
 
     def _changes(self, table: str, name: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
-        if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
-            reader = self._spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
-            try:
-                with _gone(table, after + 1):
-                    feed = reader.option("endingVersion", upto).table(name)
-                    self._probe(feed)
-                    return feed
-            except PySparkException as error:
-                if "CHANGE_DATA" not in (error.getCondition() or "").upper():
-                    raise
-        return self._compare(table, after, upto, columns)
+        feed = self._feed(table, name, after, upto)
+        return self._compare(table, after, upto, columns) if feed is None else feed
+
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        name = self._names.require(table)
+        with _readable(table):
+            return after >= upto or self._feed(table, name, after, upto) is not None
+
+    def _feed(self, table: str, name: str, after: int, upto: int) -> DataFrame | None:
+        """The change feed; None if the table keeps none, or kept none for some of these commits."""
+        if self.properties(table).get(FEED_PROPERTY, "false").lower() != "true":
+            return None
+        reader = self._spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
+        try:
+            with _gone(table, after + 1):
+                feed = reader.option("endingVersion", upto).table(name)
+                self._probe(feed)
+                return feed
+        except PySparkException as error:
+            if "CHANGE_DATA" not in (error.getCondition() or "").upper():
+                raise
+        return None
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         if self._folder is None:  # only Spark may reach the files
