@@ -170,8 +170,6 @@ class World:
         limits: Limits = AT_ONCE,
         rv: Rollview | None = None,
         keep: str | None = None,
-        keep: str | None = None,
-        rv: Rollview | None = None,
     ) -> None:
         self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
         self.present_only = present_only
