@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -380,3 +380,31 @@ def test_views_on_views_are_refreshed_by_what_was_propagated() -> None:
     assert rv.refresh("large").strategy in ("row_delta", "append", "apply", "no_op")
     assert rv.refresh("both", upstream=True).to_vector["orders"] == rv.store.version("orders")
     assert all(rv.verify(name).ok for name in STACK)
+
+
+def test_rows_and_changes_on_spark(opened: Callable[..., Rollview]) -> None:
+    rv = opened("embedded")
+    rv.sql("CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), PRIMARY KEY (id))")
+    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
+    rv.sql("INSERT INTO orders VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5)")
+    names = ("bag", "large")
+    for name in names:
+        rv.create(name, VIEWS[name], policy="INCREMENTAL")
+    begin = now(rv)
+    rv.sql("INSERT INTO orders VALUES (4, 2, 50), (5, 2, 50)")
+    rv.sql("UPDATE customers SET city = 'Ulm' WHERE id = 2")
+    end = now(rv)
+    expected = {(v, p): bag(rv.table(v, as_of=p)) for v in names for p in range(begin, end + 1)}
+    for outcome in rv.propagate_all(names):
+        outcome.propagated()
+    rv.apply("large", as_of=begin + 1)
+    with only_own_tables(rv):
+        for (name, position), shown in expected.items():
+            read = rv.table(name, as_of=position)
+            assert bag(read) == shown, (name, position)
+            assert read.dtypes == rv.table(name).dtypes
+        for name in names:
+            each = told_at_each(rv.changes(name, begin, end, timed=True), begin, end)
+            assert each == {p: difference(expected[name, p - 1], expected[name, p]) for p in each}
+            assert told(rv.changes(name, end, begin)) == difference(expected[name, end], expected[name, begin])
