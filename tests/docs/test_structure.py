@@ -22,7 +22,6 @@ CATCHES_ALL = {
     "live/follow/follower.py": "following goes on if the store or Spark fails once",
     "live/generated/graph.py": "without a generated traversal the generic one goes on: nothing is lost but speed",
     "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
-    "roll/run.py": "one view's failure does not stop the propagation of the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
     "roll/run.py": "one view's failure does not stop the propagation of the others",
     "stack.py": "the error of a thread is raised again in the thread that waits for it",
