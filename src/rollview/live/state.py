@@ -87,6 +87,7 @@ class State:
         core = self._empty()
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
+        memory.check(self.definition.title, core.bytes, self.limits, core.bytes)  # with its groups
         return core
 
     @contextlib.contextmanager
