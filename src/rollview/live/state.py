@@ -87,6 +87,7 @@ class State:
         core = self._empty()
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
+        memory.check(self.definition.title, core.bytes, self.limits, core.bytes)  # with its groups
         return core
 
     @contextlib.contextmanager
@@ -120,7 +121,7 @@ class State:
     def _check_room(self, changes: Mapping[str, pa.Table]) -> None:
         """Raises TooLarge if there is no room for changed rows. Small changes are looked at together."""
         self._unchecked += sum(rows.num_rows * self._row_bytes[table] for table, rows in changes.items())
-        if self._unchecked > _CHECKED_BYTES:
+        if self._unchecked > min(_CHECKED_BYTES, self.limits.live_bytes // 10):
             held = self.core.bytes
             memory.check(self.definition.title, held + self._unchecked, self.limits, held)
             self._unchecked = 0

@@ -80,13 +80,15 @@ class _Lane:
             yield value, Diff(diff.core, net.done(), diff.before, diff.after)
 
     def _hits(self, rows: Words) -> dict[Value, list[int]]:
-        """The values that subscribers wait for, each with the rows that have it."""
-        found: dict[Value, list[int]] = {}
-        kept = self._rest.rest(rows)
+        """The values that subscribers wait for, each with the rows that have it and satisfy the rest."""
+        values = list(map(tuple, identities(self._core.layout, rows, self._columns).tolist()))
         waited = self.by_value
-        for at, value in enumerate(map(tuple, identities(self._core.layout, rows, self._columns).tolist())):
-            if value in waited and (kept is None or kept[at]):
-                found.setdefault(value, []).append(at)
+        hits = [at for at, value in enumerate(values) if value in waited]
+        if hits and (kept := self._rest.rest(rows[hits])) is not None:
+            hits = [at for at, is_kept in zip(hits, kept.tolist(), strict=True) if is_kept]
+        found: dict[Value, list[int]] = {}
+        for at in hits:
+            found.setdefault(values[at], []).append(at)
         return found
 
 
