@@ -5,6 +5,7 @@ Strings and binaries have even numbers, which are given to their bytes; arrays a
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -61,9 +62,9 @@ class Interner:
             return pa.array([self._nested.values[number] for number in (numbers >> 1).tolist()], type=kind)
         return self._texts.array(numbers >> 1, kind)
 
-    def value(self, number: int) -> bytes:
+    def value(self, number: int) -> builtins.bytes:
         """The bytes of a string or binary."""
-        found: bytes = self._texts.array(np.array([number >> 1], dtype=np.int64), pa.binary())[0].as_py()
+        found: builtins.bytes = self._texts.array(np.array([number >> 1], dtype=np.int64), pa.binary())[0].as_py()
         return found
 
     def sweep(self, used: Iterable[int]) -> None:
