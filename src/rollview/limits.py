@@ -122,6 +122,21 @@ class Limits:
         "the first step of a refresh with `step_seconds` has up to this many changed rows",
         "the steps after it have as many as the time measured allows",
     )
+    clock_commits: int = _limit(
+        100,
+        "after this many commits the table of the commit clock is tidied; this many stay",
+        "a look at the tables is a commit with a small file of its own",
+    )
+    keep_changes_seconds: int = _limit(
+        604_800,
+        "the timed delta of a view keeps its changes for so many seconds, if its definition has no KEEP CHANGES",
+        "a week, as long as Delta keeps the old files of a table",
+    )
+    grace_seconds: float = _limit(
+        3_600,
+        "files of a timed delta stay on the disk for so many seconds after they were pruned or merged",
+        "a query that has begun before still reads them",
+    )
     refresh_attempts: int = _limit(
         5,
         "a refresh that another session overtakes is tried this many times",
@@ -131,6 +146,35 @@ class Limits:
         10,
         "a write to an embedded table that another writer overtakes is tried this many times",
         "after the first attempt, other writers on this machine wait",
+    )
+    live_bytes: int = _limit(
+        4_000_000_000,
+        "a live view may take this many bytes of memory, and no more than the machine has free",
+        "beyond that the machine would swap, and a look-up would take longer than a query",
+    )
+    live_batch_rows: int = _limit(
+        10_000, "a batch of a live view's diff has up to this many rows", "a subscriber can take them bit by bit"
+    )
+    live_rows_in_memory: int = _limit(
+        1_000_000,
+        "a diff of more rows is added up in files",
+        "one changed row of a table can change millions of rows of a view",
+    )
+    live_waiting: int = _limit(
+        64, "up to this many diffs wait for a subscriber", "a slow one must not take ever more memory"
+    )
+    live_waiting_rows: int = _limit(
+        200_000, "the same, for diffs of up to this many rows in memory", "few diffs may have many rows"
+    )
+    live_callbacks: int = _limit(
+        256,
+        "up to this many callbacks of a live view run at the same time",
+        "a callback that waits needs a thread; quick ones share one",
+    )
+    live_pause_seconds: float = _limit(
+        60.0,
+        "a live view that cannot follow its tables tries again after up to this many seconds",
+        "the pauses double from one failure to the next",
     )
     settle_seconds: float = _limit(
         2.0,

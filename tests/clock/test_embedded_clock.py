@@ -16,10 +16,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from rollview.clock import CommitClock, Unit, stored
+from rollview.clock import CommitClock, Unit
 from rollview.engine.sources import LocalSpark
 from rollview.engine.spark import SparkEngine
 from rollview.errors import Damaged
+from rollview.limits import DEFAULT, Limits
 from rollview.parse.stored_names import CLOCK
 from rollview.store.edits import Append
 from rollview.store.embedded import EmbeddedStore
@@ -29,10 +30,10 @@ from rollview.store.embedded.entries import Listing
 ROWS = pa.table({"id": pa.array([1, 2], pa.int64())})
 
 
-def opened(folder: Path) -> tuple[EmbeddedStore, CommitClock]:
+def opened(folder: Path, limits: Limits = DEFAULT) -> tuple[EmbeddedStore, CommitClock]:
     source = LocalSpark()
     store = EmbeddedStore(source, folder)
-    return store, CommitClock(store, SparkEngine(source))
+    return store, CommitClock(store, SparkEngine(source), limits)
 
 
 @pytest.fixture
@@ -242,15 +243,14 @@ def test_a_kill_between_any_two_writes_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
     """A look is killed at its first write, then at its second, and so on, until one ends. Tidying is part of it."""
-    monkeypatch.setattr(stored, "_TIDIED", 3)
-    monkeypatch.setattr(stored, "_KEPT", 4)
+    often = Limits(clock_commits=3)
     store, _ = opened(folder)
     known: list[Unit] = []
     ended = kills = 0
     at = 1
     while ended < 16:
         insert(store, "a")
-        clock = opened(folder)[1]
+        clock = opened(folder, often)[1]
         with monkeypatch.context() as patched:
             _kill(patched, at, before)
             try:
@@ -297,11 +297,9 @@ def _kill(patched: pytest.MonkeyPatch, at: int, before: bool) -> None:
         patched.setattr(module, name, killing(getattr(module, name)))
 
 
-def test_a_clock_of_many_looks_stays_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_of_many_looks_stays_small(folder: Path) -> None:
     """Each look is a commit, with a file of its own; these are merged, and what is old is removed."""
-    monkeypatch.setattr(stored, "_TIDIED", 10)
-    monkeypatch.setattr(stored, "_KEPT", 10)
-    store, clock = opened(folder)
+    store, clock = opened(folder, Limits(clock_commits=10))
     reader = opened(folder)[1]
     for number in range(120):
         insert(store, "a")

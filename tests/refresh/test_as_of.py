@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -233,6 +234,57 @@ def test_a_long_way_is_gone_in_steps() -> None:
     checked(done)
     assert [outcome.result.steps for outcome in done if outcome.result] == [3, 1, 1]  # few rows of cities change
     assert all(rv.verify(name).ok for name in ("cities", "large", "both"))
+
+
+def test_the_views_upstream_go_in_steps_too() -> None:
+    rv = with_views(filled())
+    before = long_way(rv)
+    shown: list[tuple[str, int]] = []
+    rv.refresh("large", upstream=True, step_rows=35, progress=lambda done: shown.append((done.view, done.rows_changed)))
+    assert shown[:4] == [("cities", 30)] * 4
+    assert {view for view, _ in shown[4:]} <= {"large"}
+    assert rv.verify("large").ok
+    assert rv.refresh("both", upstream=True, step_rows=50, as_of=before).position == before
+    assert all(rv.verify(name).ok for name in ("cities", "large", "both"))
+
+
+def test_a_time_counts_in_the_zone_of_the_session_or_in_its_own() -> None:
+    rv = filled()
+    rv.create("cities", CITIES, policy="INCREMENTAL")
+    unit = rv.commits()[-2]
+    rv.engine.connection.execute("SET TimeZone = 'Asia/Tokyo'")  # type: ignore[attr-defined]
+    there = unit.time.astimezone(timezone(timedelta(hours=9)))
+    in_oslo = unit.time.astimezone(ZoneInfo("Europe/Oslo"))
+    for told in (
+        f"{there:%Y-%m-%d %H:%M:%S.%f}",
+        there.replace(tzinfo=None),
+        f"{unit.time:%Y-%m-%dT%H:%M:%S.%fZ}",
+        f"{in_oslo:%Y-%m-%d %H:%M:%S.%f} Europe/Oslo",
+    ):
+        rv.refresh("cities")
+        assert rv.refresh("cities", as_of=told).position == unit.position
+        rv.refresh("cities")
+        if isinstance(told, str):
+            rv.sql(f"REFRESH MATERIALIZED VIEW cities AS OF TIMESTAMP '{told}'")
+            assert bag(rv.table("cities")) == bag(rv.table("cities", as_of=unit.position))
+        assert bag(rv.table("cities", as_of=told)) == Counter([("Ulm", 30), ("Bonn", 57)])
+        assert rv.create("early", CITIES, as_of=told).position == unit.position
+        rv.drop("early")
+
+
+def test_as_of_a_time_that_may_still_get_commits_waits() -> None:
+    rv = filled(Limits(settle_seconds=0.3))
+    rv.create("cities", CITIES, policy="INCREMENTAL")
+    calls: list[Callable[[datetime], Any]] = [
+        lambda time: rv.refresh("cities", as_of=time),
+        lambda time: rv.table("cities", as_of=time),
+        lambda time: rv.changes("cities", time),
+        lambda time: rv.refresh_all(as_of=time),
+    ]
+    for call in calls:
+        asked = datetime.now(timezone.utc)
+        call(asked)
+        assert datetime.now(timezone.utc) - asked >= timedelta(seconds=0.3)
 
 
 def test_a_view_that_is_stopped_on_a_long_way_keeps_its_steps() -> None:

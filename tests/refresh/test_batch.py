@@ -12,8 +12,7 @@ import pytest
 from rollview import InternalError, Rollview, UserError, connect
 from rollview.errors import SchemaChanged, ViewNotFound
 from rollview.limits import Limits
-from rollview.refresh import batch
-from rollview.refresh.batch import levels
+from rollview.refresh.batch import levels, refresh_all
 from rollview.refresh.refresh import refresh_view
 from rollview.views.definition import View
 from rollview.views.results import Outcome, RefreshResult
@@ -55,29 +54,22 @@ def test_a_diamond_comes_to_one_vector(session: Rollview) -> None:
     assert [result.strategy for result in rv.refresh_all()] == ["no_op"] * 6
 
 
-def test_a_base_table_that_moves_on_meanwhile_is_seen_by_all_or_none(
-    session: Rollview, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_table_that_moves_on_meanwhile_is_seen_by_all_or_none(session: Rollview) -> None:
     rv = session
     rv.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
     rv.create("w", "SELECT v.g, v.s, t.id FROM v JOIN t ON v.g = t.g")
     rv.sql("INSERT INTO t VALUES (5, 'a', 10)")
-    from rollview.refresh import batch
-    from rollview.refresh.refresh import refresh_view
-
     plain, writes = refresh_view, iter(["INSERT INTO t VALUES (6, 'a', 100)", "DELETE FROM t WHERE id = 1"])
 
-    def with_a_writer(*arguments: object, **options: object) -> object:
-        done = plain(*arguments, **options)  # type: ignore[arg-type]
+    def with_a_writer(*arguments: Any, **options: Any) -> RefreshResult:
+        done = plain(*arguments, **options)
         rv.sql(next(writes))
         return done
 
-    monkeypatch.setattr(batch, "refresh_view", with_a_writer)
-    rv.refresh_all()
+    refresh_all(rv.catalog, refresh=with_a_writer)
     vectors = {view.name: view.vector["t"] for view in rv.views()}
     assert vectors == {"v": 2, "w": 2}
     assert rv.verify("w").ok
-    monkeypatch.undo()
     rv.refresh_all()
     assert {view.vector["t"] for view in rv.views()} == {4}
     assert rv.verify("w").ok
@@ -104,11 +96,8 @@ def test_levels() -> None:
     assert levels(views) == [["a"], ["b", "c"], ["d"]]
 
 
-def test_siblings_are_refreshed_side_by_side(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_siblings_are_refreshed_side_by_side(rv: Rollview) -> None:
     """Each waits for the other to begin, twice."""
-    from rollview.refresh import batch
-    from rollview.refresh.refresh import refresh_view
-
     rv.sql("CREATE TABLE t (id INT, g STRING, n INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1, 'a', 1)")
     rv.create("v", "SELECT g, sum(n) AS s FROM t GROUP BY g")
     rv.create("w", "SELECT g, max(n) AS s FROM t GROUP BY g")
@@ -118,10 +107,9 @@ def test_siblings_are_refreshed_side_by_side(rv: Rollview, monkeypatch: pytest.M
         both.wait()
         return plain(*args, **named)
 
-    monkeypatch.setattr(batch, "refresh_view", waiting)
     for change in ("INSERT INTO t VALUES (2, 'b', 2)", "UPDATE t SET n = n + 1"):
         rv.sql(change)
-        assert all(result.strategy != "full" for result in rv.refresh_all())
+        assert all(result.strategy != "full" for result in refresh_all(rv.catalog, refresh=waiting))
         assert all(rv.verify(name).ok for name in "vw")
 
 
@@ -202,16 +190,13 @@ def test_upstream_a_failure_is_raised_and_named(medal: Rollview) -> None:
     assert medal.refresh("platinum", upstream=True).strategy == "row_delta"
 
 
-def test_a_failure_that_nobody_foresaw_is_a_bug_and_stays_where_it_is(
-    medal: Rollview, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_that_nobody_foresaw_is_a_bug_and_stays_where_it_is(medal: Rollview) -> None:
     def failing(catalog: Any, name: str, **named: Any) -> RefreshResult:
         if name == "silver":
             raise ZeroDivisionError("by chance")
         return refresh_view(catalog, name, **named)
 
-    monkeypatch.setattr(batch, "refresh_view", failing)
-    silver = next(each for each in medal.refresh_all() if each.view == "silver")
+    silver = next(each for each in refresh_all(medal.catalog, refresh=failing) if each.view == "silver")
     assert isinstance(silver.error, InternalError)
     assert "silver could not be refreshed: ZeroDivisionError: by chance" in str(silver.error)
     assert isinstance(silver.error.__cause__, ZeroDivisionError)
@@ -226,10 +211,9 @@ def test_ctrl_c_stops_everything(medal: Rollview, monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(medal.engine, "parallel", parallel)
-    monkeypatch.setattr(batch, "refresh_view", interrupted)
     medal.catalog.limits = Limits(views_at_a_time=1)
     with pytest.raises(KeyboardInterrupt):
-        medal.refresh_all()
+        refresh_all(medal.catalog, refresh=interrupted)
     assert "gold" not in begun
 
 

@@ -13,7 +13,7 @@ import pytest
 import shop
 from rollview import Rollview, connect
 from rollview.delta.derivation import NEW
-from rollview.delta.passes.running import RUNNING
+from rollview.delta.passes.run_time import RUNNING
 from rollview.engine.duck import DuckEngine, DuckFrame
 from rollview.engine.spark import settings
 from rollview.errors import TooLargeToSend

@@ -54,7 +54,7 @@ def test_the_way_to_a_position_leaves_no_trace(seed: int, way: str) -> None:
     """From a to b to c is from a to c, and there and back is nowhere; by the delta, by refreshing, and by both in turns."""
     choose, world = random.Random(seed), happened(seed)
     world.rv.propagate("v")
-    begin, end = world.extent.begin, world.extent.mark
+    begin, end = world.extent().begin, world.extent().mark
     seen: dict[int, object] = {}
     for _ in range(12):
         position = choose.randint(begin, end)

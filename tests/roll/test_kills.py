@@ -50,8 +50,8 @@ def lived(seed: int, at: int, *, before: bool) -> Machine:
     position = world.rv.position()
     assert position is not None
     assert world.shown() == world.shown_at(position), world.history
-    machine.run("again", lambda rv: rv.apply("v", as_of=world.extent.begin))
-    assert world.shown() == world.shown_at(world.extent.begin), world.history
+    machine.run("again", lambda rv: rv.apply("v", as_of=world.extent().begin))
+    assert world.shown() == world.shown_at(world.extent().begin), world.history
     world.rv.close()
     return machine
 

@@ -15,7 +15,7 @@ from rollview.roll.extent import Extent
 from rollview.roll.forward import Present, Reading
 from rollview.roll.propagate import Propagation
 from rollview.roll.schedule import Backlog, Interval
-from rollview.roll.sources import TableSource
+from rollview.roll.source import Source
 
 #: Histories of two to four tables, of which some show each trap; and how many of them show that the rule is right.
 SEEDS, RIGHT = range(60), range(2)
@@ -49,14 +49,14 @@ def equation_2(
     interval: Interval,
     forwarded: Mapping[str, int],
     backlogs: Mapping[str, Backlog],
-    sources: Mapping[str, TableSource],
+    sources: Mapping[str, Source],
 ) -> Reading:
     """Other tables are read at the version to which they are forwarded: their rows have no time."""
     reading = forward.by_history(interval, forwarded, backlogs, sources)
     for table, at in forwarded.items():
         upto = interval.upto if table == interval.table else at
-        reading.versions[NEW][table] = sources[table].version(upto)
-        reading.see(table, NEW, NEW, upto, upto, changed=False)
+        reading.versions[NEW][table] = sources[table].stands(upto).version
+        reading.see(table, NEW, NEW, [])
     return reading
 
 
@@ -69,7 +69,7 @@ def test_equation_2_over_old_versions_is_right_for_its_whole_interval_and_wrong_
     for seed in RIGHT:
         world = in_one_go(seed)
         world.rv.apply("v")
-        assert world.shown() == world.shown_at(world.extent.mark)
+        assert world.shown() == world.shown_at(world.extent().mark)
 
 
 def test_the_time_of_a_joined_row_is_the_greatest_by_history_and_the_least_by_presence(
@@ -111,14 +111,15 @@ def test_an_interval_ends_no_later_than_the_oldest_read(monkeypatch: pytest.Monk
     def stale(self: Propagation) -> dict[str, Present]:
         found = {}
         for table, source in self._sources.items():
-            position = choose.randint(self.extent.forwarded[table], self._newest)
-            version = source.version(position)
+            position = choose.randint(self.extent.forwarded[table], self._backlogs[table].upto)
+            version = source.stands(position).version
             found[table] = Present(source.rows(version), version, position)
         return found
 
     def right(self: Propagation) -> dict[str, Present]:
         return {
-            table: now if now.position >= self._newest else present(self)[table] for table, now in stale(self).items()
+            table: now if now.position >= self._backlogs[table].upto else present(self)[table]
+            for table, now in stale(self).items()
         }
 
     present = Propagation._present

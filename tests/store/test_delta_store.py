@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from compare import bag, rows
 from rollview import Rollview, UserError, connect
-from rollview.errors import BadName, Damaged, KeyViolated, NotIncremental
+from rollview.errors import BadName, Damaged, KeyViolated, NotIncremental, VersionGone
 from rollview.store.delta import ChangeFeedOff
 from stores import need_delta
 
@@ -74,6 +75,22 @@ def test_without_a_change_feed_versions_are_compared_and_the_remedy_is_named(cat
         assert bag(rv.store.changes(table, 3, 4).drop("_commit_timestamp")) == {(2, None, "delete", 4): 1}
     with pytest.warns(ChangeFeedOff):  # part of this range was never recorded
         assert sum(bag(rv.store.changes(table, 1, 4)).values()) == 5
+
+
+def test_versions_older_than_delta_reads_are_gone(catalog: Rollview) -> None:
+    """Delta does not read back further than it keeps removed files, though the files may still be there."""
+    rv, spark = catalog, catalog.spark
+    rv.sql("CREATE TABLE t (id INT, PRIMARY KEY (id)); INSERT INTO t VALUES (1)")
+    rv.create("v", "SELECT count(*) AS n FROM t")
+    spark.sql("ALTER TABLE t SET TBLPROPERTIES (delta.deletedFileRetentionDuration = 'interval 1 seconds')")
+    rv.sql("INSERT INTO t VALUES (2)")
+    time.sleep(1.5)
+    with pytest.raises(VersionGone, match="no longer there"):
+        rv.table("t", version=1)
+    rv.sql("INSERT INTO t VALUES (3)")
+    result = rv.refresh("v")
+    assert (result.strategy, result.reason) == ("full", "history_gone")
+    assert rows(rv.table("v")) == [(3,)]
 
 
 def test_tables_by_path(catalog: Rollview, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from rollview.parse.views import Policy
 from rollview.refresh.explain import situation_of
 from rollview.strategy.choose import STRATEGIES, choices, first_that_applies
 from rollview.strategy.plan import Advance, Compute, Put, Recompute, RefreshPlan, Refusal
-from rollview.strategy.propagate import Change, group_sums, row_changes, touched_groups
+from rollview.strategy.propagate import Change, affected_groups, group_sums, row_changes
 from rollview.strategy.strategy import Situation
 
 
@@ -98,7 +98,7 @@ def test_a_view_delta_is_independent_of_what_is_stored(rv: Rollview) -> None:
     assert rows is not None
     assert {"__w"} <= rows.rows.names
     assert keyed.take(rows).what == "merged into the state on its key"
-    added, touched = group_sums(sums, change), touched_groups(sums, change)  # type: ignore[arg-type]
+    added, touched = group_sums(sums, change), affected_groups(sums, change)  # type: ignore[arg-type]
     assert added is not None
     assert touched is not None
     assert sums.take(added).details()

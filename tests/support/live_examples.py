@@ -29,7 +29,8 @@ class Example:
         bases = {name: BaseTable(name, tuple(columns)) for name, columns in tables.items()}
         plan = Query(sql).plan(lambda name: bases.get(name[-1])).plan
         self.tables = tables
-        self.core = Core(compiled_shape(plan, lambda table: tables[table], SETTINGS), SETTINGS, look_ahead=look_ahead)
+        shape = compiled_shape(plan, lambda table: tables[table], SETTINGS)
+        self.core = Core(shape, SETTINGS, look_ahead=look_ahead, graph_of=ReferenceGraph)
 
     @property
     def graph(self) -> ReferenceGraph:

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import timezone
 from typing import Any
 
+from live_arena import elements
 from live_model import COLUMNS, Bag, History, View, arrow, plain, table_of
 from rollview.engine.expressions import Settings
 from rollview.frontend.query import Query
@@ -27,7 +28,7 @@ def shape_of(view: View) -> Shape:
 
 
 def core_of(shape: Shape, look_ahead: LookAhead = LookAhead.GLOBAL, **options: Any) -> Core:
-    return Core(shape, SETTINGS, look_ahead=look_ahead, **options)
+    return Core(shape, SETTINGS, look_ahead=look_ahead, **({"graph_of": ReferenceGraph} | options))
 
 
 def loaded(history: History, shape: Shape, look_ahead: LookAhead = LookAhead.GLOBAL, **options: Any) -> Core:
@@ -65,16 +66,16 @@ def generated(core: Core) -> Bag:
 
 def content(core: Core) -> Any:
     """All that a graph and its groups hold, with interned values instead of their numbers."""
-    graph = core.graph
-    assert isinstance(graph, ReferenceGraph)
+    graph = elements(core.graph)
     tuples = {}
     for part, items in zip(core.shape.parts, graph.tuples, strict=True):
         for item in items.values():
             assert item.projected, "a join tuple without rows"
             keys = tuple(_decoded(core, v.key, core.shape.vertices[v.vertex].layout) for v in item.values)
-            tuples[part.number, keys] = {
-                _decoded(core, projected, part.layout): tuple(state) for projected, state in item.projected.items()
-            }
+            states: dict[Any, list[Any]] = {}  # 0.0 and −0.0 are two projected tuples that look the same
+            for projected, state in sorted(item.projected.items()):
+                states.setdefault(_decoded(core, projected, part.layout), []).append(tuple(state))
+            tuples[part.number, keys] = {key: sorted(each) for key, each in states.items()}
     values = {}
     for vertex, found in zip(core.shape.vertices, graph.values, strict=True):
         for value in found.values():
@@ -117,8 +118,7 @@ def completable(item: JoinTuple, side: int) -> bool:
 
 def check_flags(core: Core) -> None:
     """No flag says no where a path exists; and places are right."""
-    graph = core.graph
-    assert isinstance(graph, ReferenceGraph)
+    graph = elements(core.graph)
     for items in graph.tuples:
         for item in items.values():
             for side in range(len(item.values)):
@@ -129,12 +129,13 @@ def check_flags(core: Core) -> None:
 def check_visits(core: Core) -> None:
     """Once visited, no flag says yes where no path is: what is visited then, is on a path, or the first on a dead end."""
     graph = core.graph
-    assert isinstance(graph, ReferenceGraph)
     for part in core.shape.parts:
         for _ in graph.generate(part.number):
             pass
     for part in core.shape.parts:
-        for item in graph.tuples[part.number].values():
+        for item in elements(graph).tuples[part.number].values():
             before = graph.visited
-            paths = sum(1 for _ in graph._traversal.paths(item))
-            assert graph.visited - before <= len(core.shape.parts) * (paths + 1), "a dead end is visited again"
+            vertex, key = (item.values[0].vertex, item.values[0].key) if item.values else (None, ())
+            paths = sum(len(found) for found in graph.generate(part.number, vertex, [key]))
+            starts = len(item.neighbours(0).items) if item.values else 1
+            assert graph.visited - before <= len(core.shape.parts) * (paths + starts), "a dead end is visited again"

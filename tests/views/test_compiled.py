@@ -110,6 +110,9 @@ def test_a_failure_at_a_refresh_recomputes_the_view_and_says_so(rv: Rollview, mo
     rv.sql("INSERT INTO t VALUES (4, 'a', 4)")
     with monkeypatch.context() as patch:
         patch.setitem(RULES.deltas, Join, failing_for_t_alone)
+        following = rv.explanation("v").next
+        assert (following.strategy, following.reason) == ("full", "compiler_bug")
+        assert "AssertionError: planted" in following.why
         with pytest.warns(CompilerBug, match=r"planted\. The view is recomputed now"):
             result = rv.refresh("v")
     assert (result.strategy, result.reason) == ("full", "compiler_bug")

@@ -56,7 +56,7 @@ USUAL = {
     ),
     "different means": (
         "SELECT DISTINCT mean FROM (SELECT cust, AVG(amount) AS mean FROM sales GROUP BY cust)",
-        {"row_delta"},
+        {"aggregate_merge"},
     ),
     "percent rank within products": (
         "SELECT cust, prod, PERCENT_RANK() OVER (PARTITION BY prod ORDER BY revenue) AS p "

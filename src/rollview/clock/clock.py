@@ -64,7 +64,7 @@ class CommitClock:
         self.store, self.engine = store, engine
         self._limits = limits
         self._now, self._sleep = now, sleep
-        self._stored = StoredClock(store, engine)
+        self._stored = StoredClock(store, engine, limits)
         self._lock = threading.RLock()
         self._seen: dict[str, tuple[Identity | None, Identity]] = {}
         self.skipped: Mapping[str, RollviewError] = {}
@@ -122,6 +122,11 @@ class CommitClock:
             self._sleep(wait / 1_000_000)
         with self._lock:
             return self._close(wanted, {*tables, *timeline.tables}) or None
+
+    def known_at(self, time: datetime) -> int:
+        """The last position at or before a time, of those that have been given; 0 if there is none."""
+        with self._lock:
+            return self._stored.timeline.at(micros(time))
 
     def of(self, vector: Mapping[str, int | Identity]) -> int | None:
         """The first position at which these tables stand at these versions; None if they stand so at none. A number

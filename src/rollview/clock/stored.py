@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from rollview.clock.timeline import Row, Timeline
 from rollview.engine.protocol import Engine
 from rollview.errors import Conflict, RollviewError, SchemaChanged, TableNotFound, VersionGone
+from rollview.limits import Limits
 from rollview.parse.stored_names import CLOCK
 from rollview.store.edits import Append
 from rollview.store.protocol import Identity, Stamp, Store
@@ -44,9 +45,6 @@ _PROPERTIES = {
     "delta.deletedFileRetentionDuration": "interval 1 minutes",
 }
 
-#: After this many commits the table is tidied, and this many stay.
-_TIDIED = _KEPT = 100
-
 #: More new rows than this are read with all the others.
 _FEW = 100_000
 
@@ -54,8 +52,8 @@ _FEW = 100_000
 class StoredClock:
     """The stored clock, and what has been read of it: ``timeline``."""
 
-    def __init__(self, store: Store, engine: Engine) -> None:
-        self._store, self._engine = store, engine
+    def __init__(self, store: Store, engine: Engine, limits: Limits) -> None:
+        self._store, self._engine, self._limits = store, engine, limits
         self.timeline = Timeline()
         self._known: Identity | None = None
 
@@ -133,7 +131,7 @@ class StoredClock:
             self.timeline.add(rows)
         else:
             self.read()
-        if stored and commit.version % _TIDIED == 0:
+        if stored and commit.version % self._limits.clock_commits == 0:
             self._tidy()
         return stored
 
@@ -146,7 +144,7 @@ class StoredClock:
 
     def _tidy(self) -> None:
         try:
-            self._store.tidy(CLOCK, _KEPT)
+            self._store.tidy(CLOCK, self._limits.clock_commits)
         except RollviewError as error:  # it is tried again after as many commits
             _LOGGER.warning("the commit clock could not be tidied: %s", error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,14 +62,35 @@ class DuckEngine:
     parallel = False
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
+        self._given = connection
+        self._beside = threading.local()
+        self._opened: list[duckdb.DuckDBPyConnection] = []
         self._kept = 0
         self._printed = lru_cache(maxsize=256)(self._template)  # a view is refreshed by the same plans again and again
-        # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
-        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+        _prepared(connection)
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection of this thread: the one that was given, except inside of ``beside``."""
+        found: duckdb.DuckDBPyConnection | None = getattr(self._beside, "now", None)
+        return self._given if found is None else found
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[None]:
+        own, outer = self._beside, getattr(self._beside, "now", None)
+        if getattr(own, "kept", None) is None:
+            own.kept = self._given.cursor()
+            self._opened.append(own.kept)
+            _prepared(own.kept)
+        own.now = own.kept
+        try:
+            yield
+        finally:
+            own.now = outer
 
     def close(self) -> None:
-        self.connection.close()
+        for each in (*self._opened, self._given):
+            each.close()
 
     def fetch(self, frame: DuckFrame) -> list[tuple[Any, ...]]:
         return self.connection.execute(frame.sql).fetchall()
@@ -194,6 +216,13 @@ class DuckEngine:
     def output(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
         return self.connection.sql(frame.sql)
 
+    def detached(self, frame: DuckFrame) -> duckdb.DuckDBPyRelation:
+        found = self.connection.sql(frame.sql)
+        rows = self.connection.from_arrow(found.to_arrow_table())
+        pairs = zip(found.columns, found.types, rows.types, strict=True)  # Arrow has no HUGEINT
+        names = [(self.quoted(name), kind, have) for name, kind, have in pairs]
+        return rows.project(", ".join(n if k == h else f"CAST({n} AS {k}) AS {n}" for n, k, h in names))
+
     @contextlib.contextmanager
     def errors(self, sql: str, names: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
         try:
@@ -204,6 +233,11 @@ class DuckEngine:
             raise
         except duckdb.Error as error:
             raise translate(error, sql, names()) from error
+
+
+def _prepared(connection: duckdb.DuckDBPyConnection) -> None:
+    # DuckDB 2.0 loses rows of outer and mark joins over small tables when it propagates statistics
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
 
 def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> RollviewError:

@@ -143,12 +143,19 @@ class Engine(Protocol):
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> Frame:
         """A frame of a few rows that rollview itself creates; the schema is Spark's DDL."""
 
+    def beside(self) -> AbstractContextManager[None]:
+        """Inside the block, this thread may use the engine while another thread uses it, too: where the engine is one
+        connection, it gets another one."""
+
     def measured(self) -> AbstractContextManager[Work]:
         """Measures the work done inside the block, in this thread: what the engine itself counts, and what code of this
         process adds by ``rollview.engine.work.read_here`` and ``wrote_here``. Blocks may be nested."""
 
     def output(self, frame: Frame) -> Any:
         """The frame as the engine's own type: a DataFrame of Spark, a relation of DuckDB."""
+
+    def detached(self, frame: Frame) -> Any:
+        """The same, of a frame over materialized rows that will be released."""
 
     def close(self) -> None:
         """Releases the engine."""

@@ -243,11 +243,17 @@ class SparkEngine:
     def small(self, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
         return small_frame(self.spark, rows, schema)
 
+    def beside(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def measured(self) -> contextlib.AbstractContextManager[Work]:
         return measured(JobCounter(self.source))
 
     def output(self, frame: DataFrame) -> DataFrame:
         return frame
+
+    def detached(self, frame: DataFrame) -> DataFrame:
+        return frame  # what is released is computed again
 
 
 def _rounded(frame: DataFrame, floats: Sequence[bool], weight: int) -> DataFrame:

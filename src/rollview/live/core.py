@@ -7,7 +7,8 @@ A table that occurs several times is changed in one part after the other: each m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 from rollview.engine.expressions import Settings
 from rollview.live.graph.elements import Key
 from rollview.live.graph.protocol import GraphOf, LookAhead, Paths, Rows
-from rollview.live.graph.reference import ReferenceGraph
+from rollview.live.graphs import best_graph
 from rollview.live.groups import Groups
 from rollview.live.ingest import Ingest
 from rollview.live.interning import Interner, Words
@@ -46,14 +47,17 @@ class Core:
         *,
         push: bool = True,
         look_ahead: LookAhead = LookAhead.GLOBAL,
-        graph_of: GraphOf = ReferenceGraph,
+        graph_of: GraphOf = best_graph,
         piece: int = 10_000,
         rows_in_memory: int = 1_000_000,
     ) -> None:
+        self.lock = threading.RLock()  # held by those who share the core between threads
         self.shape, self.push, self.rows_in_memory = shape, push, rows_in_memory
+        self._key: Sequence[int] | None = None
         self.interner = Interner()
         self.graph = graph_of(shape, look_ahead, piece)
         self._ingests = [Ingest(shape, part, self.interner, settings) for part in shape.parts]
+        self._parts = {table: shape.occurrences(table) for table in shape.tables}
         columns = path_columns(shape, self.interner)
         self._residual = Filtered(shape.residual, columns, settings)
         self._groups: Groups | None = None
@@ -90,7 +94,7 @@ class Core:
         ingested = [
             (part.number, self._ingests[part.number].rows(rows))
             for table, rows in changes.items()
-            for part in self.shape.occurrences(table)
+            for part in self._parts.get(table, ())
         ]
         done: list[tuple[int, Rows]] = []
         try:
@@ -123,13 +127,26 @@ class Core:
             return self.graph.generate(0)
         return self.graph.generate(self.shape.vertices[at.vertex].parts[0], at.vertex, [at.key])
 
-    def sweep(self) -> None:
-        """Forgets interned values that no row has any more."""
-        used = set(self.graph.numbers().tolist())
+    def put_together(self, key: Sequence[int]) -> None:
+        """From now on, rows of a change that have the same values in some columns are put side by side."""
+        self._key = self.layout.places_of(key)
+
+    def net(self, *, distinct: bool = False) -> Net:
+        """Adds up changes of the view; if they are ``distinct``, no two are of one row."""
+        return Net(self.layout.width, self.rows_in_memory, self._key, distinct=distinct)
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes the view takes."""
+        return self.graph.size().bytes + self.interner.bytes + (0 if self._groups is None else self._groups.bytes)
+
+    def sweep(self, kept: Iterable[int] = ()) -> None:
+        """Forgets interned values that no row has any more, and that are not among these."""
+        used = {*self.graph.numbers().tolist(), *kept}
         self.interner.sweep(used if self._groups is None else used | self._groups.numbers())
 
     def _applied(self, ingested: Sequence[tuple[int, Rows]], done: list[tuple[int, Rows]]) -> Change:
-        net = Net(self.layout.width, self.rows_in_memory)
+        net = self.net(distinct=len(ingested) == 1 and self.graph.distinct)
         for part, changed in ingested:
             pieces = self.graph.change(part, changed, push=self.push)
             first = next(pieces, None)  # raises before anything is changed if the rows cannot be
@@ -153,6 +170,8 @@ class Core:
         net.add(*self._of_paths(paths))
 
     def _of_paths(self, paths: Paths) -> tuple[Words, Words]:
+        if self.graph.shows:
+            return paths.fields, paths.weights
         assert self._shown is not None
         kept = self._residual.paths(paths)
         return self._shown.words(kept.fields), kept.weights
@@ -162,6 +181,11 @@ class Core:
         for paths in self._paths(at):
             groups.add(self._residual.paths(paths))
         groups.forget_changes()
+
+
+def moved(core: Core, rows: Words, other: Core) -> Words:
+    """Rows of a view as the words of another core of the same view."""
+    return other.layout.encode(core.layout.arrays(rows, core.interner), len(rows), other.interner)
 
 
 def arrow(core: Core, rows: Words, weights: Words | None = None) -> pa.Table:

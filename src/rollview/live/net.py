@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import IO
@@ -20,10 +21,12 @@ _SPREAD = np.int64(-7046029254386353131)
 
 
 class Net:
-    """Rows that are added up. ``most`` is how many are kept in memory, ``key`` are the words of the rows' key."""
+    """Rows that are added up. ``most`` is how many are kept in memory, ``key`` are the words of the rows' key.
 
-    def __init__(self, width: int, most: int, key: Sequence[int] | None = None) -> None:
-        self._width, self._most, self._key = width, most, key
+    ``distinct`` says that all of them differ, and that the deleted ones come first."""
+
+    def __init__(self, width: int, most: int, key: Sequence[int] | None = None, *, distinct: bool = False) -> None:
+        self._width, self._most, self._key, self._distinct = width, most, key, distinct
         self._rows = [np.zeros((0, width), dtype=np.int64)]
         self._weights = [np.zeros(0, dtype=np.int64)]
         self._held = 0
@@ -59,22 +62,36 @@ class Net:
 
     def done(self) -> Change:
         """What the rows amount to."""
+        if self._distinct and not self._files and (self._key is None or self._of_one_sign()):
+            pieces = list(zip(self._rows, self._weights, strict=True))
+            return Change(pieces[1:] or pieces, self._key)
+        rows, weights = (each[1] if len(each) == 2 else np.concatenate(each) for each in (self._rows, self._weights))
         if not self._files:
-            rows, weights = np.concatenate(self._rows), np.concatenate(self._weights)
-            return Change(*consolidated(rows, weights, self._key), self._key)
-        self._spill(np.concatenate(self._rows), np.concatenate(self._weights))
-        return Change(self._rows[0][:0], self._weights[0][:0], self._key, self._files)
+            return Change([consolidated(rows, weights, self._key)], self._key)
+        self._spill(rows, weights)
+        return Change([(rows[:0], weights[:0])], self._key, self._files)
+
+    def _of_one_sign(self) -> bool:
+        """Whether rows are only inserted or only deleted: then no two have the same key."""
+        kept = [each for each in self._weights if len(each)]
+        return all(each.min() > 0 for each in kept) or all(each.max() < 0 for each in kept)
 
 
 class Change:
     """Consolidated weighted rows: in memory, or in files."""
 
     def __init__(
-        self, rows: Words, weights: Words, key: Sequence[int] | None = None, files: list[IO[bytes]] | None = None
+        self,
+        kept: Sequence[tuple[Words, Words]],
+        key: Sequence[int] | None = None,
+        files: list[IO[bytes]] | None = None,
     ) -> None:
-        self._kept, self._key, self._files = (rows, weights), key, files
+        self._kept, self.key, self._files = kept, key, files
+        self._reading = threading.Lock()  # several subscribers may read the same files
 
     def __len__(self) -> int:
+        if self._files is None:
+            return sum(len(weights) for _, weights in self._kept)
         return len(self.weights)
 
     @property
@@ -90,27 +107,30 @@ class Change:
         return self._all[1]
 
     def pieces(self, most: int) -> Iterator[tuple[Words, Words]]:
-        """The rows and their weights, up to so many at a time; and one more if it has the key of the last one."""
+        """The rows and their weights, up to so many at a time, and those that have the key of the last one."""
         for rows, weights in self._parts():
             start = 0
             while start < len(weights):
                 stop = min(start + most, len(weights))
-                if self._key is not None and stop < len(weights):
-                    stop += bool((rows[stop, self._key] == rows[stop - 1, self._key]).all())
+                if self.key is not None:
+                    while stop < len(weights) and (rows[stop, self.key] == rows[stop - 1, self.key]).all():
+                        stop += 1
                 yield rows[start:stop], weights[start:stop]
                 start = stop
 
     def _parts(self) -> Iterator[tuple[Words, Words]]:
-        yield self._kept
-        width = self._kept[0].shape[1]
+        yield from self._kept
+        width = self._kept[0][0].shape[1]
         for file in self._files or ():
-            file.seek(0)
-            both = np.frombuffer(file.read(), dtype=np.int64).reshape(-1, width + 1)
-            yield consolidated(both[:, :-1], both[:, -1], self._key)
+            with self._reading:
+                file.seek(0)
+                text = file.read()
+            both = np.frombuffer(text, dtype=np.int64).reshape(-1, width + 1)
+            yield consolidated(both[:, :-1], both[:, -1], self.key)
 
     @cached_property
     def _all(self) -> tuple[Words, Words]:
-        if self._files is None:
-            return self._kept
+        if self._files is None and len(self._kept) == 1:
+            return self._kept[0]
         rows, weights = zip(*self._parts(), strict=True)
         return np.concatenate(rows), np.concatenate(weights)

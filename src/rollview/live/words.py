@@ -17,11 +17,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rollview.errors import Unsupported
 from rollview.live.interning import Interner, Words
@@ -43,6 +43,18 @@ _FIXED = {
     "binary": pa.binary(),
     "void": pa.null(),
 }
+
+#: Types whose values are numbers of a fixed width, and as which numbers they can be read.
+_PLAIN = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "date": pa.int32(),
+    "timestamp": pa.int64(),
+    "timestamp_ntz": pa.int64(),
+}
+_NUMPY = {name: kind.to_pandas_dtype() for name, kind in _PLAIN.items()}
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
@@ -117,6 +129,8 @@ def _members(text: str) -> list[tuple[str, str]]:
 def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Interner) -> Words:
     """The words of a column, a row of ``kind.width`` words for each value; zeros for NULL."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if (quick := plain_words(array, kind)) is not None:
+        return quick.reshape(-1, 1)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if array.type != kind.arrow:
@@ -139,6 +153,17 @@ def column_words(values: pa.Array | pa.ChunkedArray, kind: Kind, interner: Inter
     return found.reshape(-1, 1)
 
 
+def plain_words(array: pa.Array, kind: Kind) -> npt.NDArray[Any] | None:
+    """The numbers of an array of some types without NULLs, as they are in its memory; None of other arrays."""
+    plain = _PLAIN.get(kind.name)
+    if plain is None or array.null_count or array.type != kind.arrow:
+        return None
+    if array.type != plain:
+        array = array.view(plain)
+    numbers: npt.NDArray[Any] = array.to_numpy()
+    return numbers
+
+
 def _decimal_words(array: pa.Array, kind: Kind) -> Words:
     if not len(array):
         return np.zeros((0, kind.width), dtype=np.int64)
@@ -147,33 +172,37 @@ def _decimal_words(array: pa.Array, kind: Kind) -> Words:
     return np.where(known[:, None], pairs[:, : kind.width], 0)
 
 
-def column_array(words: Words, nulls: Flags, kind: Kind, interner: Interner) -> pa.Array:
-    """The column whose words these are; ``nulls`` says where it is NULL."""
+def column_array(words: Words, nulls: Flags | None, kind: Kind, interner: Interner) -> pa.Array:
+    """The column whose words these are; ``nulls`` says where it is NULL, None if nowhere."""
+    if (plain := _NUMPY.get(kind.name)) is not None:
+        return _fixed(words[:, 0].astype(plain, order="C", copy=False), nulls, kind)
     if kind.interned:
         values = interner.values(words[:, 0].tolist())
         return pa.array(values, type=kind.arrow, mask=nulls if kind.nested else None)
     if kind.decimal:
-        low = np.ascontiguousarray(words[:, 0])
+        low = words[:, 0]
         high = words[:, 1] if kind.width == 2 else low >> 63
-        data = pa.py_buffer(np.stack([low, high], axis=1).astype(np.int64).tobytes())
-        valid = pa.array(~nulls).buffers()[1]
-        return pa.Array.from_buffers(kind.arrow, len(words), [valid, data])
+        return _fixed(np.stack([low, high], axis=1), nulls, kind)
     if kind.name == "void":
         return pa.nulls(len(words))
-    plain = np.ascontiguousarray(words[:, 0])
-    if kind.floating:
-        return pa.array(plain.view(np.float64), mask=nulls).cast(kind.arrow)
-    numbers = pa.array(plain, mask=nulls)
     if kind.name == "boolean":
-        return pc.not_equal(numbers, 0)
-    if kind.name == "date":
-        numbers = numbers.cast(pa.int32())
-    return numbers.cast(kind.arrow)
+        return _fixed(np.packbits(words[:, 0] != 0, bitorder="little"), nulls, kind, len(words))
+    doubles = np.ascontiguousarray(words[:, 0]).view(np.float64)
+    return _fixed(doubles.astype(np.float32) if kind.name == "float" else doubles, nulls, kind)
+
+
+def _fixed(values: npt.NDArray[Any], nulls: Flags | None, kind: Kind, rows: int | None = None) -> pa.Array:
+    """An array of values of a fixed width; what they are where there is NULL does not count."""
+    known = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+    plain = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind.arrow, len(values) if rows is None else rows, [known, plain])
 
 
 def normalised(words: Words, kind: Kind) -> Words:
     """The words as keys compare them: −0.0 is 0.0."""
-    return np.where(words == np.int64(-(2**63)), 0, words) if kind.floating else words
+    if not kind.floating:
+        return words
+    return np.where(words == np.int64(-(2**63)), 0, words)
 
 
 @dataclass(frozen=True)
@@ -192,12 +221,22 @@ class Layout:
             found.append(found[-1] + kind.width)
         return tuple(found)
 
-    @property
+    def places_of(self, columns: Sequence[int]) -> list[int]:
+        """Where the words of some columns are, without those for NULL."""
+        return [at for column in columns for at in range(self.places[column], self.places[column + 1])]
+
+    def identities(self, words: Words, columns: Sequence[int]) -> Words:
+        """The words of some columns, and of each whether it is NULL: equal for equal values."""
+        nulls = [self.nulls(words, column).astype(np.int64) for column in columns]
+        found: Words = np.concatenate([words[:, self.places_of(columns)], *(each[:, None] for each in nulls)], axis=1)
+        return found
+
+    @cached_property
     def flags(self) -> int:
         """The number of words for NULLs."""
         return -(-len(self.kinds) // _FLAGS) if self.flagged else 0
 
-    @property
+    @cached_property
     def width(self) -> int:
         return self.places[-1] + self.flags
 
@@ -217,13 +256,19 @@ class Layout:
 
     def set_null(self, words: Words, column: int, nulls: Flags) -> None:
         """Sets the flags of a column that is NULL in some rows."""
-        words[:, self.places[-1] + column // _FLAGS] |= nulls.astype(np.int64) << (column % _FLAGS)
+        word, bit = self.null_place(column)
+        words[:, word] |= nulls.astype(np.int64) << bit
+
+    def null_place(self, column: int) -> tuple[int, int]:
+        """The word that says where a column is NULL, and which bit of it."""
+        return self.places[-1] + column // _FLAGS, column % _FLAGS
 
     def nulls(self, words: Words, column: int) -> Flags:
         """Where a column is NULL."""
         if not self.flagged:
             return np.zeros(len(words), dtype=np.bool_)
-        return (words[:, self.places[-1] + column // _FLAGS] >> (column % _FLAGS) & 1).astype(np.bool_)
+        word, bit = self.null_place(column)
+        return (words[:, word] >> bit & 1).astype(np.bool_)
 
     def words(self, words: Words, column: int) -> Words:
         """The words of one column."""
@@ -235,4 +280,9 @@ class Layout:
 
     def arrays(self, words: Words, interner: Interner) -> list[pa.Array]:
         """The columns of the tuples."""
-        return [self.array(words, i, interner) for i in range(len(self.kinds))]
+        if any(np.count_nonzero(words[:, at]) for at in range(self.places[-1], self.width)):
+            return [self.array(words, i, interner) for i in range(len(self.kinds))]
+        return [
+            column_array(words[:, self.places[i] : self.places[i + 1]], None, kind, interner)
+            for i, kind in enumerate(self.kinds)
+        ]

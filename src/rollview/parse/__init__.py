@@ -7,6 +7,7 @@
 | ``tree.py`` | a query as a sqlglot tree, the same for all spellings |
 | ``tables.py`` | statements that create and change tables |
 | ``views.py`` | statements about materialized views |
+| ``durations.py`` | lengths of time: ``7 days`` |
 | ``references.py`` | the tables that a query names, and their places in the text |
 | ``reads.py`` | the tables that a statement reads |
 | ``parameters.py`` | values in place of ``:name`` and ``?`` |

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rollview.errors import UserError
+from rollview.parse.durations import seconds_of
 from rollview.parse.names import Name
 from rollview.parse.tokens import Cursor, SqlTokens
 
@@ -29,12 +30,15 @@ class Policy(str, Enum):
 
 @dataclass(frozen=True)
 class CreateView:
+    """``keep_changes`` are the seconds for which the view's timed delta is kept, if the statement says so."""
+
     name: Name
     query: str
     policy: Policy = Policy.AUTO
     comment: str | None = None
     or_replace: bool = False
     if_not_exists: bool = False
+    keep_changes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,25 +119,35 @@ def _create(cursor: Cursor, *, or_replace: bool) -> CreateView:
     if or_replace and if_not_exists:
         raise cursor.refusal("OR REPLACE and IF NOT EXISTS exclude each other", "keep one of the two", back=3)
     name = cursor.name("the view's name")
-    policy, comment = Policy.AUTO, None
+    policy, comment, kept = Policy.AUTO, None, None
     while True:
         if cursor.take("REFRESH", "POLICY"):
             policy = _policy(cursor)
         elif cursor.take("COMMENT"):
             comment = cursor.string("the comment")
+        elif cursor.take("KEEP", "CHANGES"):
+            kept = _length(cursor)
         else:
             break
     if not cursor.take("AS"):
         raise cursor.error(
-            "expected REFRESH POLICY, COMMENT or AS",
-            "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; "
+            "expected REFRESH POLICY, COMMENT, KEEP CHANGES or AS",
+            "CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] [KEEP CHANGES '7 days'] AS SELECT …; "
             "quote a name that has characters other than letters, digits and _ with backticks",
         )
     if cursor.done:
         raise cursor.error("expected the view's query")
-    return CreateView(
-        name, cursor.sql[cursor.position :].strip().rstrip(";").rstrip(), policy, comment, or_replace, if_not_exists
-    )
+    query = cursor.sql[cursor.position :].strip().rstrip(";").rstrip()
+    return CreateView(name, query, policy, comment, or_replace, if_not_exists, kept)
+
+
+def _length(cursor: Cursor) -> int:
+    """How long changes are kept, in seconds."""
+    text = cursor.string("a length of time")
+    try:
+        return seconds_of(text, "KEEP CHANGES")
+    except UserError as error:
+        raise cursor.refusal(error.what, error.todo or "", back=1) from None
 
 
 def _policy(cursor: Cursor) -> Policy:

@@ -21,22 +21,37 @@ from rollview.views.changes import ChangeSets
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
 from rollview.views.goal import NEWEST, Goal
-from rollview.views.results import Outcome, RefreshResult
+from rollview.views.results import Outcome, RefreshResult, in_all
 from rollview.views.upstream import upstream
 
 T = TypeVar("T")
 
 
-def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST) -> RefreshResult:
+#: What is done for a view before it is refreshed to a goal; None if that is nothing.
+First = Callable[[str, Goal], RefreshResult | None]
+
+
+def refresh_upstream(
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    goal: Goal = NEWEST,
+    pace: Pace | None = None,
+    progress: Callable[[RefreshResult], None] | None = None,
+    first: First | None = None,
+) -> RefreshResult:
     """Refreshes the views that a view reads, directly or through others, and then the view itself. Raises the error of
     the view, or that of a view upstream because of which it was not refreshed."""
     catalog.get(name)
-    outcomes = {each.view: each for each in refresh_all(catalog, upstream(catalog, [name]), full=full, goal=goal)}
+    names = upstream(catalog, [name])
+    done = refresh_all(catalog, names, full=full, goal=goal, pace=pace, progress=progress, first=first)
+    outcomes = {each.view: each for each in done}
     last = outcomes[name]
     if last.because is None:
         return last.refreshed()
-    first = next(each.error for each in outcomes.values() if each.error is not None)
-    raise _in_front(f"{name} was not refreshed, because {last.because} failed", first) from first
+    error = next(each.error for each in outcomes.values() if each.error is not None)
+    raise _in_front(f"{name} was not refreshed, because {last.because} failed", error) from error
 
 
 def _in_front(what: str, error: RollviewError) -> RollviewError:
@@ -56,10 +71,13 @@ def refresh_all(
     goal: Goal = NEWEST,
     pace: Pace | None = None,
     progress: Callable[[RefreshResult], None] | None = None,
+    first: First | None = None,
+    refresh: Callable[..., RefreshResult] = refresh_view,
 ) -> list[Outcome]:
     """Refreshes every view, or those that are named, to the versions that the base tables have now, or to a goal.
     ``resting`` views are not tried: those that read them are skipped, as if they had failed. With a ``pace``, each goes
-    there in steps; ``progress`` is called after each of them."""
+    there in steps; ``progress`` is called after each of them. Unless a refresh is ``full``, it follows what ``first``
+    does. ``refresh`` is how one view goes there at once."""
     views: dict[str, View] = {}
     outcomes: dict[str, Outcome] = {}
     for name in dict.fromkeys(catalog.names() if names is None else names):
@@ -69,7 +87,9 @@ def refresh_all(
             except Exception as error:
                 outcomes[name] = _failed(name, error)
     stepping = None if pace is None else functools.partial(refresh_in_steps, catalog, pace=pace, progress=progress)
-    return [*outcomes.values(), *_refresh(catalog, views, {*outcomes, *resting}, goal, stepping, full=full)]
+    plain, before = functools.partial(refresh, catalog), None if full else first
+    done = _refresh(catalog, views, {*outcomes, *resting}, goal, plain, stepping, before, full=full)
+    return [*outcomes.values(), *done]
 
 
 def levels(views: Mapping[str, View]) -> list[list[str]]:
@@ -89,13 +109,15 @@ def _refresh(
     views: Mapping[str, View],
     lost: set[str],
     goal: Goal,
+    plain: Callable[..., RefreshResult],
     stepping: Callable[..., RefreshResult] | None,
+    first: First | None,
     *,
     full: bool,
 ) -> list[Outcome]:
     """The base tables' versions are fixed before the first view is refreshed: whatever is written meanwhile, all views
     come to show the same state of them. Views over a ``lost`` one are skipped. ``stepping`` refreshes a view in steps;
-    without it, a view goes there at once, and reads changes that others have read."""
+    without it, ``plain`` refreshes it at once, and reads changes that others have read."""
     vector = dict(goal.vector)
     for table in sorted({table for view in views.values() for table in view.tables} - views.keys() - lost):
         try:
@@ -105,8 +127,17 @@ def _refresh(
             continue
     freshness = Freshness(catalog, vector)
     with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
-        refresh = stepping or functools.partial(refresh_view, catalog, full=full, changes=changes, freshness=freshness)
-        return _by_levels(catalog, views, lost, vector, freshness, refresh, exact=goal.exact, full=full)
+        one = stepping or functools.partial(plain, full=full, changes=changes, freshness=freshness)
+        if first is not None:
+            one = functools.partial(_after, first, one)
+        return _by_levels(catalog, views, lost, vector, freshness, one, exact=goal.exact, full=full)
+
+
+def _after(first: First, refresh: Callable[..., RefreshResult], name: str, goal: Goal) -> RefreshResult:
+    """The refresh of a view after what is done first."""
+    done = first(name, goal)
+    rest = refresh(name, goal=goal)
+    return rest if done is None else in_all([done, rest])
 
 
 def _used_by(catalog: Catalog, views: Mapping[str, View], table: str) -> set[str]:

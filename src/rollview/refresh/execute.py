@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from rollview.codegen.printer import printed
 from rollview.delta.analysis.fan_out import before_consolidation, consolidating, most_rows
 from rollview.delta.derivation import NEW, OLD, STEP, Step
-from rollview.delta.passes.running import fitted
+from rollview.delta.passes.run_time import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
 from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan
@@ -97,6 +97,13 @@ class Execution:
         kept = None if fitting is None else self._keep(name, fitting, delta=False)
         self._report(Ran(name, "", None if kept is None else kept.rows, done, _reads(fitting), fitting is None))
         return kept
+
+    def derived(self, steps: Sequence[Step]) -> Kept | None:
+        """The rows of the last one of some steps, kept until ``forget``; None if there can be none."""
+        *before, last = steps
+        for step in before:
+            self._compute(step)
+        return self.computed(last.name, last.plan)
 
     def forget(self) -> None:
         """The rows of the steps are needed no more."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import relation_name
 from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
+from rollview.parse.durations import length_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
@@ -23,6 +24,7 @@ from rollview.strategy.show import show_with_view
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSet
+from rollview.views.compiled import BUG, Failed, guarded
 from rollview.views.definition import View
 from rollview.views.relation import newest, relation
 from rollview.views.results import ViewStatus, are_behind
@@ -39,6 +41,7 @@ def explain_view(catalog: Catalog, name: str) -> Explanation:
         view=view.name,
         policy=view.policy.value,
         comment=view.comment,
+        keep_changes=None if view.keep_changes is None else length_of(view.keep_changes),
         query=view.query.text,
         columns=tuple((column.name, column.type) for column in view.columns),
         reads=tuple(_reads(catalog, view, now)),
@@ -70,7 +73,11 @@ def plan_of(catalog: Catalog, view: View, tables: Sequence[str]) -> RefreshPlan 
     found = catalog.compiled(view)
     if found.state is None or view.always_full is not None:
         return None
-    plan = found.chooser.choose(Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL))
+    situation = Situation(found.state, Change(frozenset(tables)), Policy.INCREMENTAL)
+    try:
+        plan = guarded(lambda: found.chooser.choose(situation))
+    except Failed:  # the refresh says so if it comes to that
+        return None
     return plan if isinstance(plan, RefreshPlan) else None
 
 
@@ -164,10 +171,10 @@ def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
     reason = why_full(catalog, view, before, target, False, bool(now.went_back))
     if reason is not None:
         return Next(FULL, REASONS[reason], reason)
-    return _followed(catalog, view, before.vector, target)
+    return followed(catalog, view, before.vector, target)
 
 
-def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
+def followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
     """The incremental refresh from one vector to another."""
     changed, growing, rows, known = [], [], 0, True
     for table in view.tables:
@@ -192,7 +199,11 @@ def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], targ
             growing.append(table)
     found = catalog.compiled(view)
     change = Change(frozenset(view.moved(changed)), frozenset(view.moved(growing)), rows)
-    plan = found.chooser.choose(Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved))
+    situation = Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved)
+    try:
+        plan = guarded(lambda: found.chooser.choose(situation))
+    except Failed as error:  # the delta of this change cannot be derived
+        return Next(FULL, f"{REASONS[BUG]}: {error}", BUG)
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")

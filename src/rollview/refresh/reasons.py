@@ -33,10 +33,10 @@ def why_full(
         return "key_changed"
     if catalog.compiled(view).trace is not None:
         return BUG
-    return None if _fits(catalog, view) else "layout_changed"
+    return None if is_as_stored(catalog, view) else "layout_changed"
 
 
-def _fits(catalog: Catalog, view: View) -> bool:
+def is_as_stored(catalog: Catalog, view: View) -> bool:
     """Whether this version of rollview stores the view as it is stored."""
     layout, state = view.layout, catalog.compiled(view).state
     if layout.format != FORMAT or state is None:

@@ -64,7 +64,7 @@ def refresh_in_steps(
     if why_full(catalog, view, before, goal.vector, False, False) is not None:
         return refresh_view(catalog, name, goal=goal)
     way = Way(catalog, view, before.vector, goal.vector)
-    if _recomputing_is_cheaper(catalog, view, goal.vector, way):
+    if recomputing_is_cheaper(catalog, view, goal.vector, way):
         return refresh_view(catalog, name, goal=replace(goal, follow=False))
     ahead = [*way.on_the_way(stops(catalog, view)), goal.vector]
     results: list[RefreshResult] = []
@@ -99,7 +99,7 @@ def stops(catalog: Catalog, view: View) -> list[Versions]:
     return found
 
 
-def _recomputing_is_cheaper(catalog: Catalog, view: View, vector: Versions, way: Way) -> bool:
+def recomputing_is_cheaper(catalog: Catalog, view: View, vector: Versions, way: Way) -> bool:
     """What the policy AUTO decides, once, from the changed rows of the whole way."""
     state, changed = catalog.compiled(view).state, way.changed
     change = Change(frozenset(view.moved(changed)), frozenset(view.moved(way.growing)), way.rows)

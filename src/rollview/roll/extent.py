@@ -30,10 +30,20 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Unswept:
+    """The times of the first and the last pruning whose files may still be on the disk, in seconds since 1970."""
+
+    first: float
+    last: float
+
+
+@dataclass(frozen=True)
 class Extent:
     """All changes of each table with positions after ``begin`` and up to ``forwarded`` have been joined with the other
     tables. ``epoch`` is that of the state to which the delta can be applied. ``paces`` are the rows that the next query
-    of each table takes in, if that adapts to the time taken."""
+    of each table takes in, if that adapts to the time taken. ``pruned`` says that the delta began earlier once.
+    ``birth`` is another one whenever the delta begins again; ``below`` has those of the deltas of the views that the
+    view reads."""
 
     epoch: str
     begin: int
@@ -42,6 +52,10 @@ class Extent:
     paces: Mapping[str, int] = field(default_factory=dict)
     cut: Cut | None = None
     sequence: int = 1
+    pruned: bool = False
+    unswept: Unswept | None = None
+    birth: str = ""
+    below: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mark(self) -> int:
@@ -64,4 +78,5 @@ class Extent:
     def from_metadata(cls, told: Mapping[str, Any]) -> Extent:
         known = {name: value for name, value in told.items() if name != "mark"}
         cut = None if told["cut"] is None else Cut(**told["cut"])
-        return cls(**{**known, "way": Way(told["way"]), "cut": cut})
+        unswept = None if told.get("unswept") is None else Unswept(**told["unswept"])
+        return cls(**{**known, "way": Way(told["way"]), "cut": cut, "unswept": unswept})

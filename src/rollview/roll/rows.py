@@ -26,6 +26,7 @@ from rollview.state.view_delta import GroupSums, SignedRows, ViewDelta
 
 #: The relation that has the rows of a view's delta.
 DELTA = "delta"
+DELTA_ROWS = f"{DELTA} {CHANGE}"
 
 
 def refusal(state: State) -> str | None:

@@ -4,6 +4,7 @@ forward query, and the extent that they lead to: so a process can be stopped bet
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rollview.engine.protocol import Frame, Kept
-from rollview.errors import SchemaChanged, TableNotFound, VersionGone
+from rollview.errors import RollviewError, SchemaChanged, TableNotFound, VersionGone
+from rollview.plan.reserved import TIME
 from rollview.roll.extent import EXTENT, Extent
 from rollview.roll.rows import empty_delta
 from rollview.state.state import State
@@ -19,6 +21,17 @@ from rollview.store.edits import Append, Edit, Replace
 from rollview.store.protocol import Commit, Stamp
 from rollview.views.catalog import RUN, Catalog
 from rollview.views.definition import View
+
+logger = logging.getLogger("rollview")
+
+#: Delta removes old entries of the log by itself; checkpoints soon forget merged files, or they would grow for ever.
+_PROPERTIES = {
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+}
+
+#: After this many commits the small files are merged.
+_TIDIED = 100
 
 
 @dataclass(frozen=True)
@@ -46,13 +59,25 @@ class DeltaTable:
             return None
         return Stored(commit.version, Extent.from_metadata(commit.metadata[EXTENT]))
 
+    def current(self) -> Stored | None:
+        """The newest version, if it belongs to the rows that are stored, and to the deltas of the views below as they
+        are now."""
+        stored = self.stored()
+        if stored is None or stored.extent.epoch != self._catalog.reflected(self._view).epoch:
+            return None
+        for name, birth in stored.extent.below.items():
+            below = DeltaTable(self._catalog, self._catalog.get(name)).current()
+            if below is None or below.extent.birth != birth:
+                return None
+        return stored
+
     def begin(self, state: State, extent: Extent) -> bool:
         """Begins an epoch: what was stored for an older one is gone. False if another session was faster."""
         stored = self._catalog.store.read(self._catalog.state(self._view.name))
         rows = self._catalog.engine.select(empty_delta(state), {"state": stored})
         stamp = self._stamp(extent)
         if not self._store.exists(self.name):
-            commit = self._store.create(self.name, rows, stamp=stamp)
+            commit = self._store.create(self.name, rows, properties=_PROPERTIES, stamp=stamp)
         else:
             commit = self._store.commit(self.name, [Replace(rows)], stamp)
         return _is_ours(commit, stamp)
@@ -65,7 +90,30 @@ class DeltaTable:
             commit = self._store.commit(self.name, edits, stamp)
         except SchemaChanged:  # another session has begun a new epoch, in which the view has other columns
             return None
+        if not _is_ours(commit, stamp):
+            return None
+        if commit.version % _TIDIED == 0:
+            self._tidy(Stored(commit.version, extent))
+        return commit
+
+    def _tidy(self, stored: Stored) -> None:
+        try:
+            self.tidy(stored)
+        except RollviewError as error:  # it is tried again after as many commits
+            logger.warning("the small files of %s could not be merged: %s", self.name, error)
+
+    def prune(self, extent: Extent) -> Commit | None:
+        """Removes the rows with times up to the begin of an extent, as far as that takes little; None if another
+        session's commit came first."""
+        stamp = self._stamp(extent)
+        commit = self._store.prune(self.name, TIME.label, extent.begin, stamp)
         return commit if _is_ours(commit, stamp) else None
+
+    def tidy(self, stored: Stored) -> None:
+        """Merges small files, and removes those that were replaced so long ago that no query reads them any more. The
+        newest commit that has an extent stays."""
+        keep = self._store.version(self.name) - stored.version
+        self._store.tidy(self.name, keep, self._catalog.limits.grace_seconds)
 
     def read(self, version: int) -> Frame:
         return self._store.read(self.name, version)

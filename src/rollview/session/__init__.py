@@ -6,6 +6,8 @@
 | ``arguments.py`` | values that a caller gives, checked |
 | ``answers.py`` | results as rows of SQL |
 | ``statements.py`` | statements that are not about materialized views |
+| ``session.py`` | what a session has |
+| ``moments.py`` | the calls about moments |
 | ``rollview.py`` | ``Rollview``: a session |
 | ``connect.py`` | ``connect``: opens one |
 """

@@ -34,10 +34,11 @@ def of_views(views: list[ViewStatus]) -> Answer:
         "fresh": "BOOLEAN",
         "vector": "MAP<STRING, BIGINT>",
         "last_refresh": "STRING",
+        "keep_changes": "STRING",
         "comment": "STRING",
         "damage": "STRING",
     }
-    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.comment, v.damage] for v in views]
+    rows = [[v.name, v.policy, v.fresh, v.vector, _moment(v), v.keep_changes, v.comment, v.damage] for v in views]
     return Answer(columns, rows)
 
 

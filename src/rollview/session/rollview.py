@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.clock import AsOf, Units
+from rollview.clock import AsOf
 from rollview.engine.protocol import Answer, Engine, Frame
 from rollview.engine.spark import SparkEngine
 from rollview.errors import (
     UserError,
 )
 from rollview.limits import DEFAULT, Limits
+from rollview.live.live import Live
+from rollview.live.open import live_view
+from rollview.parse.durations import seconds_of
 from rollview.parse.names import parse_name
 from rollview.parse.parameters import Args, bound
 from rollview.parse.tokens import split_script
@@ -29,61 +33,35 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.batch import refresh_all, refresh_upstream
-from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
-from rollview.refresh.refresh import refresh_view
-from rollview.refresh.steps import Pace, refresh_in_steps
+from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
-from rollview.roll.propagate import propagate
-from rollview.roll.results import OnStep, Propagated
+from rollview.roll.explain import explained
+from rollview.roll.following import refresh, refresh_all, refresh_upstream
+from rollview.roll.reach import Reaches
+from rollview.roll.results import OnStep, Propagated, PropagateOutcome
+from rollview.roll.run import propagate, propagate_all
 from rollview.session.answers import of_refresh, of_views
-from rollview.session.arguments import NAME, NAME_TODO, POSITION_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, moment_of, pace_of, position_of, told
-from rollview.session.statements import check_catalog, known_names, run_statement
+from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
+from rollview.session.as_of import check_full, check_steps, goal_of, pace_of, position_of
+from rollview.session.moments import Moments
+from rollview.session.statements import known_names, run_statement
 from rollview.store.protocol import Store
 from rollview.strategy.no_op import NO_OP
-from rollview.views.as_of import rows_as_of
-from rollview.views.catalog import Catalog
 from rollview.views.create import create_view
 from rollview.views.drop import drop_view
 from rollview.views.freshness import Freshness
-from rollview.views.relation import relation
 from rollview.views.results import Outcome, RefreshResult, Verification, ViewStatus
 from rollview.views.status import status_of
 from rollview.views.verify import verify_all, verify_view
 
 
-class Rollview:
+class Rollview(Moments):
     """A session: SQL over the store's tables, and the materialized views over them."""
 
     def __init__(self, engine: Engine, store: Store, limits: Limits = DEFAULT) -> None:
-        self._catalog: Catalog | None = Catalog(store, engine, limits)
+        super().__init__(engine, store, limits)
         self._trusted: set[str] = set()
-
-    @property
-    def catalog(self) -> Catalog:
-        """The views, their store and their engine. Raises an error if the session is closed."""
-        if self._catalog is None:
-            raise UserError("This session is closed", todo="open another: rollview.connect(…)")
-        return self._catalog
-
-    @property
-    def engine(self) -> Engine:
-        """What computes."""
-        return self.catalog.engine
-
-    @property
-    def store(self) -> Store:
-        """Where the tables are."""
-        return self.catalog.store
-
-    def close(self) -> None:
-        """Ends the session; it can be closed again, but not used. Spark is stopped if rollview started it and no other
-        open session of this process uses it; a Spark session that was given stays as it is."""
-        if self._catalog is not None:
-            self._catalog.engine.close()
-        self._catalog = None
 
     def __enter__(self) -> Rollview:
         return self
@@ -147,7 +125,7 @@ class Rollview:
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
-        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name).text(verbose=statement.verbose)]])
+        return Answer({"plan": "STRING"}, [[explained(self.catalog, name).text(verbose=statement.verbose)]])
 
     def create(
         self,
@@ -160,9 +138,11 @@ class Rollview:
         if_not_exists: bool = False,
         args: Args | None = None,
         as_of: AsOf | None = None,
+        keep_changes: str | timedelta | None = None,
     ) -> RefreshResult:
         """Makes a materialized view, at the newest versions of its tables or AS OF a moment: see ``refresh``. ``args``
-        are values for markers in the query, as for ``sql``."""
+        are values for markers in the query, as for ``sql``. ``keep_changes`` is how long its timed delta is kept
+        (``'7 days'``): see ``propagate``."""
         check_text(query, "A view's query", "give the SELECT as a string, not its result")
         statements = split_script(query)
         if args is not None:
@@ -171,11 +151,12 @@ class Rollview:
             raise UserError(f"A view is defined by one query, not by {len(statements)} statements")
         chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
         check_text(name, NAME, NAME_TODO)
-        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists)
+        kept = None if keep_changes is None else seconds_of(keep_changes, "keep_changes")
+        statement = CreateView(parse_name(name), statements[0], chosen, comment, or_replace, if_not_exists, kept)
         goal, position = goal_of(self.catalog, as_of)
         made = create_view(self.catalog, statement, self._trusted, goal)
         if made.strategy == NO_OP and goal.exact and not if_not_exists:  # the same view is there, at another moment
-            made = refresh_view(self.catalog, made.view, goal=goal)
+            made = refresh(self.catalog, made.view, goal=goal)
         return replace(made, position=position)
 
     def declare_deterministic(self, *functions: str) -> None:
@@ -208,10 +189,11 @@ class Rollview:
         with the result of each step."""
         check_full(full, step_rows, step_seconds)
         found = self._name(name)
+        pace = pace_of(self.catalog, step_rows, step_seconds)
         if upstream:
             goal, position = goal_of(self.catalog, as_of)
-            return replace(refresh_upstream(self.catalog, found, full=full, goal=goal), position=position)
-        pace = pace_of(self.catalog, step_rows, step_seconds)
+            done = refresh_upstream(self.catalog, found, full=full, goal=goal, pace=pace, progress=progress)
+            return replace(done, position=position)
         return self._refresh(found, full=full, as_of=as_of, pace=pace, progress=progress)
 
     def _refresh(
@@ -224,10 +206,7 @@ class Rollview:
         progress: Callable[[RefreshResult], None] | None = None,
     ) -> RefreshResult:
         goal, position = goal_of(self.catalog, as_of)
-        if pace is None:
-            done = refresh_view(self.catalog, name, full=full, goal=goal)
-        else:
-            done = refresh_in_steps(self.catalog, name, goal, pace, progress)
+        done = refresh(self.catalog, name, full=full, goal=goal, pace=pace, progress=progress)
         return replace(done, position=position)
 
     def refresh_all(
@@ -269,16 +248,32 @@ class Rollview:
         progress: OnStep | None = None,
     ) -> Propagated:
         """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
-        brings it to any position that the delta reaches.
+        brings it to any position that the delta reaches. The views that it reads are propagated first.
 
-        Each of the ``steps`` (by default, as many as it takes) is one query over the changes of one table and one
-        commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as take
-        ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
+        Each of the ``steps`` of a view (by default, as many as it takes) is one query over the changes of one table and
+        one commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as
+        take ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
         called after each step."""
+        check_steps(steps)
         pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
-        if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
-            raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
         return propagate(self.catalog, self._name(name), pace, steps, progress)
+
+    def propagate_all(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        steps: int | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: OnStep | None = None,
+    ) -> list[PropagateOutcome]:
+        """Propagates every view, or those that are named, and those that they read. What they need of a table is read
+        once for all. No view's failure is raised: each has an outcome; one with an operator that has no timed rule is
+        ``refused``."""
+        check_steps(steps)
+        pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
+        found = None if names is None else self.existing(names)
+        return propagate_all(self.catalog, found, pace, steps, progress)
 
     def apply(self, name: str, *, as_of: AsOf | None = None) -> RefreshResult:
         """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
@@ -296,21 +291,6 @@ class Rollview:
                 self.catalog.get(name)
         return found
 
-    def table(self, name: str, version: int | None = None, *, as_of: AsOf | None = None) -> DataFrame:
-        """The rows of a view (exactly its query's columns) or of a table: the newest, those of an earlier version, or
-        those AS OF a moment (see ``refresh``). A view is read there without moving it."""
-        found = self._name(name)
-        if as_of is not None:
-            if version is not None:
-                raise UserError("A version and a moment exclude each other", todo="give version or as_of, not both")
-            goal, _ = goal_of(self.catalog, as_of)
-            past: DataFrame = self.engine.output(rows_as_of(self.catalog, found, goal))
-            return past
-        if self.store.has_catalog and version is None:
-            check_catalog(self.catalog, [parse_name(name)])
-        frame: DataFrame = self.engine.output(relation(self.catalog, found).rows(version))
-        return frame
-
     def verify(self, name: str) -> Verification:
         """Compares a view with its query run from scratch over the versions that the view reflects."""
         return verify_view(self.catalog, self._name(name))
@@ -327,32 +307,30 @@ class Rollview:
 
     def explanation(self, name: str) -> Explanation:
         """The same as an object."""
-        return explain_view(self.catalog, self._name(name))
+        return explained(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are, damaged ones among them."""
-        freshness = Freshness(self.catalog)
-        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
+        """The materialized views and how fresh they are, damaged ones among them; of those that are propagated, also
+        how far that has come, and which history of their tables is still needed for it."""
+        freshness, reaches = Freshness(self.catalog), Reaches(self.catalog)
+        return [
+            replace(status_of(self.catalog, name, freshness), reach=reaches.propagated(name))
+            for name in self.catalog.names()
+        ]
 
-    def position(self, as_of: AsOf | None = None) -> int | None:
-        """The newest position of the commit clock, or the one of a moment. None if there is none yet, or if the tables
-        of a vector never stood so at one time.
+    def live(self, view: str, *, push: bool = True, look_ahead: str = "global") -> Live:
+        """A live view: the rows of a materialized view, or of a query, kept in memory as a join graph. It answers
+        look-ups, and tells its subscribers what each commit of the base tables does to the view, in milliseconds::
 
-        ``as_of`` is a time (a ``datetime``, or text; in the session's zone if it names none), which may take
-        ``Limits.settle_seconds`` if it is just past, or a vector: ``{"orders": 5, "customers": 2}``."""
-        if as_of is not None:
-            return moment_of(self.catalog, as_of).position
-        unit = self.catalog.clock.look(self.catalog.numbered())
-        return None if unit is None else unit.position
+            with rv.live("v").follow() as live:
+                for batch in live.changes(snapshot=True):
+                    print(batch.to_pylist())
 
-    def commits(self, after: int | None = None, upto: int | None = None) -> Units:
-        """The units of work with positions after one position, up to another one: what became visible together, with
-        its time, the tables that it changed and the version that each came to, and the number of changed rows."""
-        for end in (after, upto):
-            if end is not None and (isinstance(end, bool) or not isinstance(end, int)):
-                raise UserError(f"A position is a whole number, not {article(end)}", todo=POSITION_TODO)
-        self.catalog.clock.look(self.catalog.numbered())
-        return self.catalog.clock.units(after, upto)
+        ``push=False`` keeps only the graph: no diffs, cheaper changes, and rows are generated when they are asked for.
+        ``look_ahead`` says what is known of a row before it is visited: 'none', 'local' or 'global'; the results are
+        the same. A view that the join graph cannot hold is refused, with the reason: see docs/live.md."""
+        check_text(view, "A view", "give its name, or the SELECT as a string")
+        return live_view(self.catalog, view, push=push, look_ahead=look_ahead, limits=self.catalog.limits)
 
     def tables(self) -> list[str]:
         """The tables of the store, without rollview's own."""
@@ -361,7 +339,3 @@ class Rollview:
     def drop(self, name: str) -> None:
         """Drops a materialized view that no other view reads."""
         drop_view(self.catalog, self._name(name))
-
-    def _name(self, name: str) -> str:
-        check_text(name, NAME, NAME_TODO)
-        return self.store.canonical(parse_name(name))

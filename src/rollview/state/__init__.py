@@ -4,6 +4,7 @@
 |---|---|
 | ``view_delta.py`` | the change of a view, whatever is stored of it |
 | ``writes.py`` | the rows that a refresh will write, and the kind of edit; the store has the edits themselves |
+| ``written.py`` | the stored rows as a write leaves them |
 | ``state.py`` | what the kinds of state have in common |
 | ``keyed.py`` | rows told apart by a key |
 | ``bag.py`` | rows without a key |

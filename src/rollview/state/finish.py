@@ -1,4 +1,8 @@
-"""What a query does with the groups it ends in: columns computed from them, HAVING, ORDER BY … LIMIT."""
+"""What a query does with the groups it ends in: columns computed from them, HAVING, ORDER BY … LIMIT.
+
+The rows of a DISTINCT are groups, too: each distinct row is stored with the number of its copies, so that a change is
+added to it and no row is looked for. The first rows of a DISTINCT are stored as such: see ``top_rows``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rollview.plan.expressions import Expr, conjunction, grouped, ref, replace_columns
-from rollview.plan.nodes import Aggregate, Column, Computed, Filter, Limit, Node, Project
+from rollview.plan.nodes import Aggregate, Column, Computed, Distinct, Filter, Limit, Node, Project
 from rollview.state.columns import usable
 
 #: Whether HAVING holds for a group.
@@ -32,6 +36,8 @@ def finish_of(plan: Node) -> Finish | None:
     while isinstance(node, Project | Filter | Limit):
         above.append(node)
         node = node.inputs[0]
+    if isinstance(node, Distinct) and not any(isinstance(each, Limit) for each in above):
+        node = Aggregate(node.input, tuple(Computed(column, ref(column.name)) for column in node.columns), ())
     if not isinstance(node, Aggregate) or node.sets is not None:
         return None
     values: dict[str, Expr] = {column.name: ref(column.name) for column in node.columns}

@@ -23,7 +23,7 @@ from rollview.state.columns import ONE, feed_of, scan_of, text_of
 from rollview.state.finish import SHOWN, Finish, computed_columns, group_labels, order_columns
 from rollview.state.state import Followed, Shown, State
 from rollview.state.types import Types, averaged_in, settled_partial
-from rollview.state.view_delta import GroupSums, TouchedGroups, ViewDelta
+from rollview.state.view_delta import AffectedGroups, GroupSums, ViewDelta
 from rollview.state.writes import UpsertRows, Write
 
 
@@ -43,15 +43,15 @@ class Groups(State):
 
     def take(self, delta: ViewDelta) -> Write:
         if isinstance(delta, GroupSums):
-            return self._added(delta.rows)
-        assert isinstance(delta, TouchedGroups)
+            return self.added(delta.rows)
+        assert isinstance(delta, AffectedGroups)
         if not self.root.keys:
             return UpsertRows(self._stored(delta.rows), self.on)
         gone = Computed(DELETED, exp.Is(this=ref(COUNT.name), expression=exp.null()))
         return UpsertRows(self._stored(delta.rows, (gone,)), self.on)
 
-    def _added(self, sums: Node) -> Write:
-        """Sums and counts are added to stored groups; new groups are inserted."""
+    def added(self, sums: Node, more: Sequence[Column] = ()) -> UpsertRows:
+        """Sums and counts are added to stored groups; new groups are inserted. ``more`` columns are passed on."""
         together = {COUNT.name: _sum(self.label(COUNT.name))}
         together |= {p.column.name: _combined(p, self.label(p.column.name)) for p in self.partials}
         given = {key.column.name: _of("s", self.label(key.column.name)) for key in self.root.keys}
@@ -63,7 +63,8 @@ class Groups(State):
                 values[self.label(partial.column.name)] = exp.Case(ifs=[exp.If(this=some, true=value)])
         values |= {item.column.label: replace_columns(item.value, together | given) for item in self.computed}
         none = exp.EQ(this=exp.Paren(this=together[COUNT.name]), expression=exp.Literal.number(0))
-        return UpsertRows(self._stored(sums), self.on, values, none if self.root.keys else None)
+        rows = self._stored(sums, [Computed(column, ref(column.name)) for column in more])
+        return UpsertRows(rows, self.on, values, none if self.root.keys else None)
 
     def _stored(self, rows: Node, more: Sequence[Computed] = ()) -> Node:
         """The stored columns of groups: partials, the constant key of the one group, and what follows from them."""

@@ -4,7 +4,7 @@
 |---|---|---|
 | ``SignedRows`` | rows of the query with a weight | whose state is rows |
 | ``GroupSums`` | what to add to the stored sums and counts of each affected group | groups that can be added to |
-| ``TouchedGroups`` | each affected group as it is now; if it is gone, its number of rows is NULL | all other groups |
+| ``AffectedGroups`` | each affected group as it is now; if it is gone, its number of rows is NULL | all other groups |
 """
 
 from __future__ import annotations
@@ -37,5 +37,5 @@ class GroupSums(ViewDelta):
 
 
 @dataclass(frozen=True)
-class TouchedGroups(ViewDelta):
+class AffectedGroups(ViewDelta):
     """The group columns, the value of each partial, and the number of rows."""

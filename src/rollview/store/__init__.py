@@ -7,6 +7,7 @@
 | ``edits.py`` | what a commit does to the rows of a table |
 | ``schema.py`` | rules for rows: names, types, store assignment, keys |
 | ``progress.py`` | what was committed to a table since a known version |
+| ``commit_rows.py`` | the rows that commits changed, in this process |
 | ``row_counts.py`` | how many rows a commit changed |
 | ``warehouse.py`` | the folder of a warehouse, and the folders of its tables |
 | ``session_names.py`` | which warehouse owns the names of a Spark session |

@@ -38,6 +38,8 @@ class ComposedStore:
         self.changes = reading.changes
         self.dates_changes = reading.dates_changes
         self.few_changes = reading.few_changes
+        self.commits = reading.commits
+        self.batches = reading.batches
         self.last_commit = reading.last_commit
         self.history = reading.history
         self.commit_mark = reading.commit_mark
@@ -50,6 +52,7 @@ class ComposedStore:
         self.commit = writing.commit
         self.recreate = writing.recreate
         self.set_properties = writing.set_properties
+        self.prune = writing.prune
         self.tidy = writing.tidy
         self.drop = writing.drop
         self.run = statements.run

@@ -109,6 +109,14 @@ class Progress:
     follows: bool = True
 
 
+@dataclass(frozen=True)
+class CommitRows:
+    """A commit of a table with the rows that it changed: columns of the table, and CHANGE_TYPE as the last one."""
+
+    commit: Commit
+    rows: pa.Table
+
+
 def metadata_of(text: str | None) -> Mapping[str, Any]:
     """The metadata dictionary of a commit; empty if another writer has put another text there."""
     try:
@@ -228,6 +236,20 @@ class Reading(Protocol):
         """Exactly these columns of ``changes``, with kind, version and time, read into this process. None if the store
         cannot read them in this process, or if there are more than ``most`` rows."""
 
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        """The commits after version ``after``, up to and including ``upto`` or the newest, oldest first: each with the
+        rows that it changed, in this process, in these columns or all. If the table has a key, the two rows of an
+        update that kept the key are side by side. No version is replayed from the log for this, and no engine runs if
+        this process can read the files."""
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a version in this process, in batches; in these columns or all. No engine runs if this process
+        can read the files."""
+
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         """The newest commit, or the newest whose metadata has an entry ``having``."""
 
@@ -279,9 +301,15 @@ class Writing(Protocol):
     def set_properties(self, table: str, properties: Mapping[str, str]) -> Commit:
         """Sets properties. The rows and the other properties stay as they are."""
 
-    def tidy(self, table: str, keep: int) -> None:
-        """Merges the small files of a table that is only appended to, and removes what only versions before the newest
-        ``keep`` need. The rows and the later changes stay as they are."""
+    def prune(self, table: str, column: str, upto: int, stamp: Stamp = NO_STAMP) -> Commit:
+        """Removes the rows whose value in a column of whole numbers is at most ``upto``, as far as files have no other
+        rows; others may stay, if they are in a file with rows that do. Older versions can still be read. If there is
+        nothing to remove, a commit that is stamped with an application has only its metadata."""
+
+    def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
+        """Merges the small files of a table that is only appended to or pruned, and removes what only older versions
+        need: those before the newest ``keep``, and before the version that the table had so many ``seconds`` ago. The
+        rows, the later changes and the commit of the oldest version that is kept stay as they are."""
 
     def drop(self, table: str) -> None: ...
 

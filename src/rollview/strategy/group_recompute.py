@@ -9,7 +9,7 @@ from rollview.state.groups import Groups
 from rollview.state.state import State
 from rollview.strategy.aggregate_merge import NO_GROUPS, AggregateMerge
 from rollview.strategy.plan import RefreshPlan, incremental
-from rollview.strategy.propagate import Change, touched_groups
+from rollview.strategy.propagate import Change, affected_groups
 from rollview.strategy.strategy import Choice, Situation, Strategy
 
 
@@ -24,7 +24,7 @@ class GroupRecompute(Strategy):
 
     def derived(self, state: State, change: Change, passes: Sequence[Pass]) -> RefreshPlan | None:
         assert isinstance(state, Groups)
-        delta = touched_groups(state, change)
+        delta = affected_groups(state, change)
         return None if delta is None else incremental(self.name, delta, state.take(delta), passes)
 
     def choice(self, situation: Situation, state: State) -> Choice:

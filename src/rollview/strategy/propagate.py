@@ -36,7 +36,7 @@ from rollview.state.groups import Groups
 from rollview.state.keyed import Keyed
 from rollview.state.state import Followed, State
 from rollview.state.top_rows import TopRows
-from rollview.state.view_delta import GroupSums, SignedRows, TouchedGroups
+from rollview.state.view_delta import AffectedGroups, GroupSums, SignedRows
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def group_sums(state: Groups, change: Change) -> GroupSums | None:
     return GroupSums(tuple(deriving.steps), total)
 
 
-def touched_groups(state: Groups, change: Change) -> TouchedGroups | None:
+def affected_groups(state: Groups, change: Change) -> AffectedGroups | None:
     """The affected groups as they are now; None if there are none."""
     deriving = derivation(state.followed, change)
     root = prepared(state.root, deriving, below=True)
@@ -106,13 +106,13 @@ def touched_groups(state: Groups, change: Change) -> TouchedGroups | None:
     rows = Computed(COUNT, exp.Count(this=exp.Star()))
     now: Node = Aggregate(keys.restrict(deriving.new(root.input)), root.keys, (*values, rows))
     if not root.keys:
-        return TouchedGroups(tuple(deriving.steps), now)
+        return AffectedGroups(tuple(deriving.steps), now)
     pairs = [(item.column, name) for item, (_, name) in zip(root.keys, keys.pairs, strict=True)]
     tests = [exp.NullSafeEQ(this=ref(column.name), expression=ref(name)) for column, name in pairs]
     both = Join(LEFT, keys.plan, now, conjunction(tests))
-    touched = [Computed(column, ref(name)) for column, name in pairs]
+    affected = [Computed(column, ref(name)) for column, name in pairs]
     kept = [Computed(c, ref(c.name)) for c in now.columns if c.name not in {column.name for column, _ in pairs}]
-    return TouchedGroups(tuple(deriving.steps), Project(both, (*touched, *kept)))
+    return AffectedGroups(tuple(deriving.steps), Project(both, (*affected, *kept)))
 
 
 def grows(plan: Node, change: Change) -> bool:

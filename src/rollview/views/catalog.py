@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rollview.clock import CommitClock
-from rollview.delta.passes.running import RUNNING, RunningPass
+from rollview.delta.passes.run_time import RUNNING, RunningPass
 from rollview.engine.protocol import Engine
 from rollview.errors import Damaged, VersionGone, ViewNotFound, nearest
 from rollview.limits import DEFAULT, Limits

@@ -90,7 +90,8 @@ def _checked(catalog: Catalog, statement: CreateView, name: str, old: _Before, t
         check_no_cycle(catalog, name, set(sources.values()))
     bases = {table: relation(catalog, table).base() for table in sorted(set(sources.values()))}
     settings, id = catalog.engine.result_settings(), old.view.id if old.view is not None else None
-    return undefined(name, query, statement.policy, sources, bases, settings, id=id, comment=statement.comment)
+    view = undefined(name, query, statement.policy, sources, bases, settings, id=id, comment=statement.comment)
+    return replace(view, keep_changes=statement.keep_changes)
 
 
 def _created(

@@ -75,7 +75,7 @@ class View:
     ``always_full`` is the reason why the view is recomputed at every refresh, if it is, and ``because`` the part of the
     query, or the failure of the compiler, that it is about; ``fingerprint`` is the same for
     all spellings of the query; ``settings`` are those of the session that change results. ``owner`` is whose helper the
-    view is, if it is one."""
+    view is, if it is one. ``keep_changes`` are the seconds for which its timed delta is kept, if not the usual ones."""
 
     name: str
     id: str
@@ -95,6 +95,7 @@ class View:
     owner: str | None = None
     not_null: tuple[str, ...] = ()
     inexact: Mapping[str, str] = field(default_factory=dict)
+    keep_changes: int | None = None
 
     @property
     def tables(self) -> list[str]:

@@ -58,14 +58,14 @@ class Relation(ABC):
 
     def few_changes(self, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         """The same, read in this process; None if there are more rows than ``most``, or if the store cannot."""
-        stored = self._stored_as(columns)
+        stored = self.stored_as(columns)
         if stored is None:
             return None
         rows = self._store.few_changes(self.stored, after, upto, list(dict.fromkeys(stored)), most)
         return None if rows is None else _signed(rows, columns, stored)
 
     @abstractmethod
-    def _stored_as(self, columns: Sequence[str]) -> list[str] | None:
+    def stored_as(self, columns: Sequence[str]) -> list[str] | None:
         """The stored columns whose changes are those of the visible columns; None if there are none such."""
 
 
@@ -90,7 +90,7 @@ class TableRelation(Relation):
         typed = [(name, kinds[name]) for name in columns]
         return self._engine.select(_weighted_feed(typed), {"feed": feed}, [*columns, WEIGHT.label, TIME.label])
 
-    def _stored_as(self, columns: Sequence[str]) -> list[str] | None:
+    def stored_as(self, columns: Sequence[str]) -> list[str] | None:
         return list(columns)
 
 
@@ -122,7 +122,7 @@ class ViewRelation(Relation):
         if view.layout.feed is None:
             typed = [(name, kind) for name, kind in self.columns() if name in columns]
             frames = {"old": self.rows(after), "new": self.rows(upto)}
-            return engine.select(_timed(_difference(typed), upto), frames, names)
+            return engine.select(_timed(difference(typed), upto), frames, names)
         feed = self._store.changes(self.stored, after, upto)
         stored = list(view.layout.columns)
         typed = [(name, "string") for name in stored]  # as they are: no type is looked at
@@ -132,7 +132,7 @@ class ViewRelation(Relation):
         plan = Scan("seen", (*seen.output, WEIGHT, TIME), (*seen.sources, WEIGHT.label, TIME.label))
         return engine.select(plan, {"seen": engine.over_state(signed, view.layout.feed)}, names)
 
-    def _stored_as(self, columns: Sequence[str]) -> list[str] | None:
+    def stored_as(self, columns: Sequence[str]) -> list[str] | None:
         view = self.view
         if view.layout.picked is None:
             return None
@@ -244,7 +244,7 @@ def _weighted_feed(columns: Sequence[tuple[str, str]]) -> Node:
     return Project(scan, (*kept, Computed(WEIGHT, weight), Computed(TIME, ref(commit.name))))
 
 
-def _difference(columns: Sequence[tuple[str, str]]) -> Node:
+def difference(columns: Sequence[tuple[str, str]]) -> Node:
     """What one relation has beyond another, as weights."""
     old, new = scan_of("old", columns), scan_of("new", columns)
     gone = SetOperation(old, new, old.output, kind=SetKind.EXCEPT, all=True)

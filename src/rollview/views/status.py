@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rollview.errors import Damaged
+from rollview.parse.durations import length_of
 from rollview.views.catalog import Catalog
 from rollview.views.definition import View
 from rollview.views.freshness import Freshness
@@ -38,4 +39,5 @@ def status(catalog: Catalog, view: View, freshness: Freshness | None = None) -> 
         freshness.damage(view),
         freshness.stuck(stale),
         freshness.went_back(view, reflected.vector),
+        None if view.keep_changes is None else length_of(view.keep_changes),
     )

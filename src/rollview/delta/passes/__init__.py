@@ -7,7 +7,7 @@ A delta rule generates a simple, correct plan; passes make it cheap. Each is a f
 | ``restrict_partners.py`` | join partners of a delta restricted to the delta's keys |
 | ``push_restrictions.py`` | restrictions pushed down to the scans |
 | ``small_first.py`` | inner joins ordered to start with the small input |
-| ``running.py`` | the passes at run time, in order |
+| ``run_time.py`` | the passes at run time, in order |
 | ``drop_empty.py`` | at run time: terms over empty steps dropped |
 | ``small_sides.py`` | at run time: the side of each join to broadcast |
 | ``literal_keys.py`` | at run time: small sets of keys as literal predicates |

@@ -26,12 +26,15 @@ class LookAhead(str, Enum):
 @dataclass(frozen=True)
 class Rows:
     """Changed rows of one part: the key at each of its vertices, the projected values, how many copies come or go, and
-    for each sum of the part three words: the number of values that are not NULL, and the sum, low and high."""
+    for each sum of the part three words: the number of values that are not NULL, and the sum, low and high.
+
+    ``all`` may have all these words side by side."""
 
     keys: tuple[Words, ...]
     fields: Words
     counts: Words
     sums: Words
+    all: Words | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -44,7 +47,9 @@ class Rows:
 @dataclass(frozen=True)
 class Paths:
     """Completed paths: the projected values of all parts, in their order, the weight, and the sums of all parts, as
-    ``Rows`` has them, already multiplied by the counts of the other parts."""
+    ``Rows`` has them, already multiplied by the counts of the other parts.
+
+    If the graph ``shows`` the view's rows, they stand in the place of the projected values."""
 
     fields: Words
     weights: Words
@@ -66,6 +71,14 @@ class Size:
 
 class Graph(Protocol):
     """A join graph."""
+
+    @property
+    def shows(self) -> bool:
+        """Whether what it gives are rows of the view instead of the parts' projected values."""
+
+    @property
+    def distinct(self) -> bool:
+        """Whether all rows that one change gives differ, those that are deleted first."""
 
     @property
     def visited(self) -> int:

@@ -34,8 +34,18 @@ class NoSuchRow(UserError):
     code = "no_such_row"
 
 
+def no_such_row(shape: Shape, part: int) -> NoSuchRow:
+    return NoSuchRow(
+        f"A change deletes a row that {shape.parts[part].table} does not have",
+        why="the live view has not been given the row, or its deletion was given twice",
+        todo="give each change once and in order; or make the live view again",
+    )
+
+
 class ReferenceGraph:
     """Implements ``Graph``."""
+
+    shows = distinct = False
 
     def __init__(self, shape: Shape, look_ahead: LookAhead, piece: int) -> None:
         self.shape, self._piece = shape, piece
@@ -100,12 +110,7 @@ class ReferenceGraph:
                 known = None if item is None else item.projected.get(projected)
                 after = change if known is None else [a + b for a, b in zip(known, change, strict=True)]
                 if after[0] < 0 or (after[0] == 0 and any(after)):
-                    table = self.shape.parts[part].table
-                    raise NoSuchRow(
-                        f"A change deletes a row that {table} does not have",
-                        why="the live view has not been given the row, or its deletion was given twice",
-                        todo="give each change once and in order; or make the live view again",
-                    )
+                    raise no_such_row(self.shape, part)
 
     def _created(self, part: int, keys: tuple[Key, ...]) -> JoinTuple:
         """A new join tuple, with the vertex values that it needs."""

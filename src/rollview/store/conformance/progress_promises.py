@@ -87,3 +87,41 @@ class ProgressPromises:
         assert bench.replayed(12, store.version("t")) == bench.replayed(store.version("t"), store.version("t"))
         with contextlib.suppress(VersionGone):  # only what is kept is promised
             assert len(bench.held(1)) == 4
+
+    def test_old_rows_are_pruned_and_all_others_stay(self, bench: Bench) -> None:
+        store = bench.store
+        store.create("t", _ROWS)
+        for begin in (10, 20, 30):
+            bench.commit(Append(pa.table({"id": [begin, begin + 1], "v": ["x", None]})))
+        before, held = store.version("t"), bench.held()
+        done = store.prune("t", "id", 11, Stamp({"n": 1}, "app", 1))
+        assert (done.metadata, store.version("t")) == ({"n": 1}, before + 1)
+        assert bench.held() == [row for row in held if row[0] > 11]
+        assert bench.held(before) == held
+        assert bench.replayed(before, before + 1) == bench.replayed(before + 1, before + 1)
+        assert store.progress("t", store.identity("t")).newest.version == before + 1
+        store.prune("t", "id", 25, Stamp({"n": 1}, "app", 1))
+        assert store.version("t") == before + 1
+        store.prune("t", "id", 20)
+        assert [row for row in bench.held() if row[0] > 20] == [row for row in held if row[0] > 20]
+        again = store.prune("t", "id", 0, Stamp({"n": 2}, "app", 2))
+        assert (again.metadata, store.last_commit("t").version) == ({"n": 2}, store.version("t"))
+        assert [row for row in bench.held() if row[0] > 20] == [row for row in held if row[0] > 20]
+
+    def test_tidying_after_pruning_keeps_what_is_younger_than_asked(self, bench: Bench) -> None:
+        store = bench.store
+        store.create("t", _ROWS)
+        for begin in (10, 20, 30):
+            bench.commit(Append(pa.table({"id": [begin, begin + 1], "v": ["x", None]})))
+        before, held = store.version("t"), bench.held()
+        done = store.prune("t", "id", 11, Stamp({"n": 1}))
+        store.tidy("t", 0, 3_600)
+        assert bench.held(before) == held
+        left = bench.held()
+        store.tidy("t", store.version("t") - done.version)
+        assert bench.held() == left
+        assert store.last_commit("t", having="n").metadata == {"n": 1}
+        bench.commit(Append(pa.table({"id": [40], "v": ["y"]})))
+        assert bench.held() == sorted([*left, (40, "y")], key=repr)
+        with contextlib.suppress(VersionGone):  # only what is kept is promised
+            assert bench.held(before) == held

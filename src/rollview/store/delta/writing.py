@@ -214,7 +214,16 @@ class DeltaWriting:
         remove_folder(trash, f"{table} is stored again, but not all of its old files could be removed: {trash} is left")
         return commit
 
-    def tidy(self, table: str, keep: int) -> None:
+    def prune(self, table: str, column: str, upto: int, stamp: Stamp = NO_STAMP) -> Commit:
+        name = self._names.require(table)
+        before = self._reading.version(table)
+        with self._stamped(stamp), _conflicts(table):
+            self._spark.sql(f"DELETE FROM {name} WHERE {quote(column)} <= {int(upto)}")
+        if self._reading.version(table) == before and stamp != NO_STAMP:  # it deleted nothing
+            return self._append(table, name, self._reading.schema(table), [], stamp)
+        return self._reading.last_commit(table)
+
+    def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
         """Delta itself removes the entries of its log that are older than the table's properties say."""
         name = self._names.require(table)
         with _WRITING, spark_errors(""):

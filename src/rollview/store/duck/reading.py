@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from rollview.engine.duck import DuckFrame, spark_type
 from rollview.errors import Damaged, VersionGone
+from rollview.store.commit_rows import by_commit
 from rollview.store.duck.tables import DuckTables, quoted
 from rollview.store.progress import progress_of
 from rollview.store.protocol import (
@@ -23,6 +25,7 @@ from rollview.store.protocol import (
     UPDATE_AFTER,
     UPDATE_BEFORE,
     Commit,
+    CommitRows,
     Identity,
     Progress,
     no_such_commit,
@@ -33,7 +36,11 @@ class DuckReading:
     """Implements the protocol ``Reading``."""
 
     def __init__(self, tables: DuckTables) -> None:
-        self._tables, self._engine, self._db = tables, tables.engine, tables.db
+        self._tables, self._engine = tables, tables.engine
+
+    @property
+    def _db(self) -> duckdb.DuckDBPyConnection:
+        return self._tables.db
 
     def versioned(self, table: str) -> bool:
         return True
@@ -104,7 +111,7 @@ class DuckReading:
     def _changes(self, table: str, after: int, upto: int, columns: Sequence[str]) -> DuckFrame:
         self._check_version(table, upto)
         info = self._tables.info(table)
-        if after + 1 < info.first:
+        if after < info.first and info.first > 0:
             raise VersionGone(f"The changes of {table} after version {after} are no longer there")
         listed, parts = "".join(f"{quoted(c)}, " for c in columns), []
         for at, by_update, kind, update in (
@@ -126,6 +133,25 @@ class DuckReading:
         changed = self._changes(table, after, upto, columns)
         found: pa.Table = self._db.sql(f"SELECT * FROM ({changed.sql}) LIMIT {most + 1}").to_arrow_table()
         return found if found.num_rows <= most else None
+
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        upto = self.version(table) if upto is None else upto
+        key = self.key(table)
+        shown = self._tables.columns(table) if columns is None else list(columns)
+        read = list(dict.fromkeys([*shown, *key]))
+        feed = self._changes(table, after, upto, read)
+        found: pa.Table = self._db.sql(feed.sql).to_arrow_table()
+        yield from by_commit(self._commits(table, None, after, upto), found, shown, key)
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        frame = self.read(table, version)
+        listed = self._tables.listed(table) if columns is None else ", ".join(map(quoted, columns))
+        rows = self._db.sql(f"SELECT {listed} FROM ({frame.sql})")
+        return iter(rows.to_arrow_table().to_batches())
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         found = self.newest_commit(table, having)

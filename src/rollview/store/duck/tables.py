@@ -71,12 +71,11 @@ class DuckTables:
 
     def __init__(self, engine: DuckEngine) -> None:
         self.engine = engine
-        self.db: duckdb.DuckDBPyConnection = engine.connection
         path = self.db.execute(
             "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
         ).fetchall()[0][0]
         self._shared = _Commits() if path is None else _COMMITS.setdefault(path, _Commits())
-        self._cache = _Cache(self._shared.number)
+        self._caches: dict[int, _Cache] = {}  # of each connection of the engine
         self.db.execute("CREATE SCHEMA IF NOT EXISTS rv_data; CREATE SCHEMA IF NOT EXISTS rv_meta")
         self.db.execute(
             "CREATE TABLE IF NOT EXISTS rv_meta.tables (name VARCHAR, id VARCHAR, first BIGINT, key VARCHAR, "
@@ -92,9 +91,13 @@ class DuckTables:
                 "The DuckDB file was made by another version of rollview", todo="create the tables again in a new file"
             )
 
+    @property
+    def db(self) -> duckdb.DuckDBPyConnection:
+        return self.engine.connection
+
     def forget(self) -> None:
         """Forgets all metadata."""
-        self._cache = _Cache(self._shared.number)
+        self._caches[id(self.db)] = _Cache(self._shared.number)
 
     def forget_table(self, table: str) -> None:
         """Forgets the metadata of a table, and which tables there are."""
@@ -107,9 +110,10 @@ class DuckTables:
 
     @property
     def _known(self) -> _Cache:
-        if self._cache.seen != self._shared.number:
+        known = self._caches.get(id(self.db))
+        if known is None or known.seen != self._shared.number:
             self.forget()
-        return self._cache
+        return self._caches[id(self.db)]
 
     @property
     def commits(self) -> dict[tuple[str, str | None], Commit]:

@@ -6,9 +6,10 @@ import contextlib
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from rollview.engine.duck import DuckFrame
@@ -29,7 +30,11 @@ class DuckWriting:
 
     def __init__(self, tables: DuckTables, reading: DuckReading) -> None:
         self._tables, self._reading = tables, reading
-        self._engine, self._db = tables.engine, tables.db
+        self._engine = tables.engine
+
+    @property
+    def _db(self) -> duckdb.DuckDBPyConnection:
+        return self._tables.db
 
     def check_types(self, table: str, rows: Any) -> None:
         """Accepts every type: DuckDB stores whatever it computes."""
@@ -131,8 +136,27 @@ class DuckWriting:
             version = self._reading.version(table) + 1
             return self._committed(table, version, "SET TBLPROPERTIES", RowCounts(), NO_STAMP)
 
-    def tidy(self, table: str, keep: int) -> None:
-        """Does nothing: DuckDB has no small files."""
+    def prune(self, table: str, column: str, upto: int, stamp: Stamp = NO_STAMP) -> Commit:
+        if self._repeated(table, stamp):
+            return self._reading.last_commit(table)
+        version = self._reading.version(table) + 1
+        with self._tables.transaction():
+            ended = self._tables.one(
+                f"UPDATE rv_data.{quoted(table)} SET __to = {version} WHERE __to IS NULL AND {quoted(column)} <= {upto}"
+            )
+            return self._finished(table, version, "DELETE", RowCounts(deleted=ended), stamp)
+
+    def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
+        """DuckDB has no small files: only rows of old versions are removed."""
+        bound = self._reading.version(table) - keep
+        if seconds:
+            moment = datetime.now(timezone.utc) - timedelta(seconds=seconds)
+            bound = min(bound, self._reading.versions_at(moment, [table]).get(table, -1))
+        if bound > self._tables.info(table).first:
+            with self._tables.transaction():
+                self._db.execute(f"DELETE FROM rv_data.{quoted(table)} WHERE __to <= {bound}")
+                self._db.execute("UPDATE rv_meta.tables SET first = ? WHERE name = ?", [bound, table])
+                self._tables.forget_table(table)
 
     def drop(self, table: str) -> None:
         with self._tables.transaction():

@@ -16,9 +16,11 @@
 | ``files.py`` | Parquet files and their statistics |
 | ``checks.py`` | checks before a commit: types, NOT NULL, the key |
 | ``frames.py`` | snapshots and changes as frames |
+| ``rows_here.py`` | rows and changes read in this process |
 | ``edited_rows.py`` | the stored rows that an edit may touch |
 | ``lookup.py`` | the same by the values of a few given rows |
 | ``rewrite.py`` | changed rows → files added and removed, and the change feed |
+| ``prune.py`` | old rows removed by whole files |
 | ``tidy.py`` | merges small files and removes old ones |
 | ``temp_views.py`` | the names by which Spark SQL reads the tables |
 """

@@ -63,6 +63,10 @@ class Commits:
         except OSError as error:
             raise damaged(self.table, f"its log cannot be read: {error.strerror or error}") from error
 
+    def has(self, version: int) -> bool:
+        """Whether the commit of a version is in the log; the log is not listed for this."""
+        return commit_file(self.root, version).exists()
+
     def commit_mark(self, version: int) -> str | None:
         """What tells a commit from another one of the same version; None if it is no longer in the log."""
         return self._entries.digest(version, commit_file(self.root, version))
@@ -111,9 +115,10 @@ class Commits:
 
     def info(self, version: int) -> Commit:
         """The time, operation, metadata and counts of a commit."""
-        return self._commit(version, self.actions(version))
+        return self.commit_of(version, self.actions(version))
 
-    def _commit(self, version: int, actions: Sequence[Action]) -> Commit:
+    def commit_of(self, version: int, actions: Sequence[Action]) -> Commit:
+        """The same from its actions."""
         info = _info(actions)
         try:
             operation, metrics = info.get("operation", ""), info.get("operationMetrics") or {}
@@ -192,11 +197,11 @@ class Commits:
         if self.commit_mark(known.version) != known.mark:
             return None
         found: list[Commit] = []
-        while commit_file(self.root, version := known.version + 1 + len(found)).exists():
+        while self.has(version := known.version + 1 + len(found)):
             actions = self.actions(version)
             if any(action.get("metaData", {}).get("id", known.table_id) != known.table_id for action in actions):
                 return None
-            found.append(self._commit(version, actions))
+            found.append(self.commit_of(version, actions))
         newest = Identity(known.table_id, found[-1].version, found[-1].mark) if found else known
         return Progress(newest, tuple(found))
 
@@ -235,5 +240,5 @@ def gone(table: str, version: int, why: str) -> VersionGone:
     return VersionGone(
         f"Version {version} of {table} is no longer there",
         why=why,
-        todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+        todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
     )

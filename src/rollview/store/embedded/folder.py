@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -55,7 +56,12 @@ class Folder:
 
 
 def key_of(snapshot: Snapshot) -> tuple[str, ...]:
+    return key_in(snapshot.name, snapshot.properties)
+
+
+def key_in(table: str, properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The key among the properties of a table."""
     try:
-        return tuple(json.loads(snapshot.properties.get(KEY_PROPERTY, "[]")))
+        return tuple(json.loads(properties.get(KEY_PROPERTY, "[]")))
     except (ValueError, TypeError) as error:
-        raise damaged(snapshot.name, f"its property {KEY_PROPERTY} cannot be read: {error}") from error
+        raise damaged(table, f"its property {KEY_PROPERTY} cannot be read: {error}") from error

@@ -111,7 +111,7 @@ def changed_rows(spark: SparkSession, log: Log, table: str, after: int, upto: in
     commits = {version: log.actions(version) for version in range(after + 1, upto + 1)}
     if after >= 0 and any("metaData" in action for actions in commits.values() for action in actions):
         _check_same_schema(table, log.snapshot(after), snapshot)
-    fed, added, removed = _dated(table, commits)
+    fed, added, removed = dated(table, commits)
     times = {version: log.info(version).time for version in commits}
     tagged = StructType([*snapshot.schema.fields, StructField(CHANGE_TYPE, StringType())])
     feed_root = snapshot.root / CHANGE_FOLDER
@@ -148,7 +148,7 @@ def few_changes(
     parts = [pa.schema([*tagged, *placed]).empty_table()]
     times = {version: log.info(version).time for version in commits}
     found = taken = 0
-    for files, kind in zip(_dated(table, commits), (None, INSERT, DELETE), strict=True):
+    for files, kind in zip(dated(table, commits), (None, INSERT, DELETE), strict=True):
         for name, version in files:
             path = snapshot.root / name
             if not path.exists():
@@ -180,11 +180,12 @@ def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:
             raise SchemaChanged(
                 f"{table} changed its schema between versions {old.version} and {new.version}",
                 why=f"column {field.name} {'has another type' if field.name in now else 'is gone'}",
-                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+                todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
             )
 
 
-def _dated(table: str, commits: Mapping[int, Sequence[Action]]) -> tuple[Dated, Dated, Dated]:
+def dated(table: str, commits: Mapping[int, Sequence[Action]]) -> tuple[Dated, Dated, Dated]:
+    """The files of commits: those of the change feed; where there is none, those added and those removed."""
     fed: Dated = []
     added: Dated = []
     removed: Dated = []

@@ -204,10 +204,11 @@ class Log(Commits):
         finally:
             draft.unlink(missing_ok=True)
 
-    def checkpoint(self) -> None:
-        """Writes a checkpoint. It only shortens later replays, so a failure does not matter."""
+    def checkpoint(self, version: int | None = None) -> None:
+        """Writes a checkpoint, of the newest version if none is given. It only shortens later replays, so a failure
+        does not matter."""
         with contextlib.suppress(DeltaError, OSError):
-            DeltaTable(self.root.as_uri()).create_checkpoint()
+            DeltaTable(self.root.as_uri(), version=version).create_checkpoint()
 
 
 def _unreadable(error: Exception) -> str:

@@ -20,8 +20,10 @@ from rollview.store.embedded.frames import (
     plain_files,
     snapshot_rows,
 )
+from rollview.store.embedded.rows_here import NotHere, rows_here
 from rollview.store.progress import progress_of
-from rollview.store.protocol import Commit, Identity, Progress, no_such_commit
+from rollview.store.protocol import Commit, CommitRows, Identity, Progress, no_such_commit
+from rollview.store.spark_sql.fetched import fetched_batches, fetched_commits
 
 
 class EmbeddedReading:
@@ -92,6 +94,29 @@ class EmbeddedReading:
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         bytes_most = self._folder.limits.changes_here_bytes
         return few_changes(self._folder.log(table), table, after, upto, columns, most, bytes_most)
+
+    def commits(
+        self, table: str, after: int, columns: Sequence[str] | None = None, upto: int | None = None
+    ) -> Iterator[CommitRows]:
+        at = after
+        try:
+            for each in rows_here(self._folder.log(table)).commits(after, columns, upto):
+                at = each.commit.version
+                yield each
+        except NotHere:
+            yield from fetched_commits(self, table, at, columns, upto)
+        except FileNotFoundError:
+            raise self._folder.not_found(table) from None
+
+    def batches(
+        self, table: str, version: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        snapshot = self._folder.snapshot(table, version)
+        check_rows(snapshot, newest=version is None)
+        try:
+            return rows_here(self._folder.log(table)).batches(snapshot, columns)
+        except NotHere:
+            return fetched_batches(self.read(table, version), columns)
 
     def last_commit(self, table: str, having: str | None = None) -> Commit:
         log = self._folder.log(table)

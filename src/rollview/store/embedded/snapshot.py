@@ -121,11 +121,15 @@ class Snapshot:
 
     def bounds(self, column: str) -> tuple[Any, Any] | None:
         """The least and the greatest value of a column, if the log has them for every file."""
-        lows = [(row.get("min") or {}).get(column) for row in self._adds]
-        highs = [(row.get("max") or {}).get(column) for row in self._adds]
-        if not lows or any(value is None for value in (*lows, *highs)):
+        found = [each for each in self.file_bounds(column) if each is not None]
+        if not found or len(found) < len(self._adds):
             return None
-        return min(value for value in lows if value is not None), max(value for value in highs if value is not None)
+        return min(low for low, _ in found), max(high for _, high in found)
+
+    def file_bounds(self, column: str) -> list[tuple[Any, Any] | None]:
+        """The same of each of the ``files``."""
+        pairs = [((row.get("min") or {}).get(column), (row.get("max") or {}).get(column)) for row in self._adds]
+        return [None if None in pair else pair for pair in pairs]
 
     def _count(self, path: str, told: int | None) -> int:
         """The number of rows of a file: from the log, or from the file if the log does not have it."""

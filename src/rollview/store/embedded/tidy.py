@@ -6,10 +6,12 @@ removed that no kept version has, and then the entries that name them, the oldes
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from urllib.parse import unquote
 
 import pyarrow as pa
 
+from rollview.errors import VersionGone
 from rollview.store.embedded.commits import commit_file
 from rollview.store.embedded.entries import Listing
 from rollview.store.embedded.files import read_rows, write_rows
@@ -23,13 +25,19 @@ from rollview.store.warehouse import storage_errors
 _LARGE = 10_000
 
 
-def tidy(log: Log, keep: int) -> None:
-    """Merges small files, and removes what only versions before the newest ``keep`` need."""
+def tidy(log: Log, keep: int, seconds: float) -> None:
+    """Merges small files, and removes what only versions before the newest ``keep`` need, and before the version of so
+    many ``seconds`` ago."""
+    first = (log.latest() or 0) - keep
     _merge(log, log.snapshot())
-    log.checkpoint()
+    if seconds:
+        first = min(first, _version_at(log, datetime.now(timezone.utc) - timedelta(seconds=seconds)))
     listing = Listing.of(log.root)
-    newest = listing.newest
-    bound = -1 if newest is None else listing.checkpoint(newest - keep)
+    if first <= min(listing.commits):
+        return
+    log.checkpoint(first)
+    listing = Listing.of(log.root)
+    bound = listing.checkpoint(first)
     with log.exclusive(), storage_errors(f"old files of {log.table} cannot be removed"):
         for version in sorted(version for version in listing.commits if version <= bound):
             for action in log.actions(version):
@@ -40,6 +48,15 @@ def tidy(log: Log, keep: int) -> None:
         for version, parts in listing.checkpoints.items():
             for part in parts if version < bound else ():
                 (log.root / part.path).unlink(missing_ok=True)
+
+
+def _version_at(log: Log, moment: datetime) -> int:
+    """The version that a table had at a moment; −1 if that is not known."""
+    try:
+        found = log.version_at(moment)
+    except VersionGone:
+        return -1
+    return -1 if found is None else found
 
 
 def _merge(log: Log, snapshot: Snapshot) -> None:

@@ -25,6 +25,7 @@ from rollview.store.embedded.edited_rows import EditedRows
 from rollview.store.embedded.files import in_types, write_frame, write_rows
 from rollview.store.embedded.folder import Folder, key_of
 from rollview.store.embedded.log import Log, Overtaken, metadata_action, protocol_action
+from rollview.store.embedded.prune import prune
 from rollview.store.embedded.rewrite import Rewrite, rewrite
 from rollview.store.embedded.snapshot import DataFile, Snapshot
 from rollview.store.embedded.temp_views import TempViews
@@ -238,8 +239,27 @@ class EmbeddedWriting:
 
         return self._repeat(table, attempt)
 
-    def tidy(self, table: str, keep: int) -> None:
-        tidy(self._folder.log(table), keep)
+    def prune(self, table: str, column: str, upto: int, stamp: Stamp = NO_STAMP) -> Commit:
+        log = self._folder.log(table)
+
+        def attempt(snapshot: Snapshot) -> Commit:
+            if _repeated(snapshot, stamp):
+                return log.last()
+            snapshot.check_readable()
+            snapshot.check_writable()
+            pruned = prune(snapshot, column, upto)
+            if not pruned.rows and stamp == NO_STAMP:
+                return log.last()
+            try:
+                counts = RowCounts(deleted=pruned.rows)
+                return log.commit(snapshot.version + 1, pruned.actions(), "DELETE", stamp, counts)
+            finally:
+                log.discard(pruned.kept, snapshot.version)
+
+        return self._repeat(table, attempt)
+
+    def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
+        tidy(self._folder.log(table), keep, seconds)
 
     def drop(self, table: str) -> None:
         if not self._folder.log(table).exists():

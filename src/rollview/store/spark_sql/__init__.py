@@ -4,6 +4,7 @@
 |---|---|
 | ``names.py`` | names of a session's catalog |
 | ``statements.py`` | statements that Spark runs |
+| ``fetched.py`` | rows that only Spark can read, in this process |
 | ``keys.py`` | checks of a declared key |
 | ``row_changes.py`` | changed rows as a frame: where they are, before and after |
 | ``edit_changes.py`` | edits → changed rows |

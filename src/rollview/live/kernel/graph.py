@@ -1,0 +1,156 @@
+"""The join graph in one arena, kept by compiled functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+
+from rollview.live.graph.protocol import LookAhead, Paths, Rows, Size
+from rollview.live.graph.reference import no_such_row
+from rollview.live.interning import Words
+from rollview.live.kernel import numbers as n
+from rollview.live.kernel.build import kernel
+from rollview.live.kernel.plan import Plan, plan_of
+from rollview.live.shape import Shape
+from rollview.live.words import Kind, Layout
+
+#: Most changes make few paths: so many are written to a buffer that is used again.
+_FEW = 64
+
+
+#: What ``kernel/change.py`` has as ``changed``.
+Changed = Callable[..., Words]
+
+
+class CompiledGraph:
+    """Implements ``Graph``."""
+
+    def __init__(self, shape: Shape, look_ahead: LookAhead, piece: int) -> None:
+        self.shape, self._piece = shape, piece
+        self.plan = plan_of(shape, look_ahead)
+        self._words = self.plan.words()
+        self._height = self.plan.fields + 1 + self.plan.sums
+        self._state = np.zeros(n.PATH + self.plan.fields + 1, dtype=np.int64)
+        self._few = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
+        self._kernel = self.kernel()
+        #: For each part, the function that changes its rows.
+        self.functions: list[Changed] = [self._kernel.changed for _ in shape.parts]
+        self.arena = _empty(self.plan)
+        self.shows, self.distinct = self.plan.shown.rows, self.plan.shown.distinct
+
+    def kernel(self) -> ModuleType:
+        """The functions that keep the graph."""
+        return kernel()
+
+    @property
+    def visited(self) -> int:
+        return int(self.arena[n.VISITED])
+
+    def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
+        yield from self.changed(part, row_words(rows), push=push)
+
+    def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
+        """Like ``change``; of each row, all words lie side by side: keys, fields, count, sums."""
+        words, count = rows.reshape(-1), len(rows)
+        plan, state, kernel = self._words, self._state, self._kernel
+        if not count:
+            return
+        counted = self.plan.parts[part].in_fields + self.plan.parts[part].width
+        least = rows[0, counted] if count == 1 else rows[:, counted].min()
+        if count > 1 and (least <= 0 or (push and self.distinct)):
+            words = rows.copy().reshape(-1)
+            kernel.added_up(plan, part, words, count)
+            words = _deleted_first(words.reshape(rows.shape), counted).reshape(-1)
+        if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
+            raise no_such_row(self.shape, part)
+        state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
+        change = self.functions[part]
+        while True:
+            self.arena = change(self.arena, plan, state, part, words, count, push, out)
+            if (found := self._paths(out, state)) is not None:
+                yield found
+            if state[n.ROW] == count:
+                return
+            out = self._larger(out)
+
+    def generate(self, part: int, vertex: int | None = None, keys: Sequence[tuple[int, ...]] = ()) -> Iterator[Paths]:
+        state = np.zeros_like(self._state)
+        side = -1 if vertex is None else self.plan.parts[part].vertices.index(vertex)
+        words = np.array([word for key in keys for word in key], dtype=np.int64)
+        state[n.ROW], state[n.PHASE], state[n.ITEM], out, done = 0, n.NEXT, 0, self._few, False
+        while not done:
+            done = self._kernel.generated(self.arena, self._words, state, part, side, words, len(keys), out)
+            if (found := self._paths(out, state)) is not None:
+                yield found
+            if not done:
+                out = self._larger(out)
+
+    def size(self) -> Size:
+        values, tuples, projected = (int(self.arena[at]) for at in (n.VERTEX_VALUES, n.JOIN_TUPLES, n.PROJECTED))
+        return Size(0 if self.plan.without_vertices else values, tuples, projected, 8 * int(self.arena[n.TOP]))
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        found = [np.zeros(0, dtype=np.int64)]
+        for vertex in self.shape.vertices:
+            found += _interned(self.values(vertex.number), vertex.layout)
+        for part in self.shape.parts:
+            if any(kind.interned for kind in part.layout.kinds):
+                found += _interned(self.tuples(part.number)[:, 1:], part.layout)
+        return np.unique(np.concatenate(found))
+
+    def values(self, vertex: int) -> Words:
+        """The keys of a vertex."""
+        plan = self.plan.vertices[vertex]
+        found = np.empty((int(self.arena[plan.table + 2]), plan.key), dtype=np.int64)
+        self._kernel.listed_values(self.arena, self._words, vertex, found)
+        return found
+
+    def tuples(self, part: int) -> Words:
+        """The projected tuples of a part: where the join tuple is, the fields, the count, the sums."""
+        found: Words = self._kernel.listed_tuples(self.arena, self._words, part)
+        return found
+
+    def _larger(self, out: Words) -> Words:
+        """What a kernel puts out next."""
+        return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
+
+    def _paths(self, out: Words, state: Words) -> Paths | None:
+        """What a kernel has put out."""
+        if not (done := int(state[n.DONE])):
+            return None
+        found = out[:, :done].copy() if out is self._few else out[:, :done]
+        width = self.plan.fields
+        return Paths(found[:width].T, found[width], found[width + 1 :].T)
+
+
+def row_words(rows: Rows) -> Words:
+    """All words of each row, side by side."""
+    if rows.all is not None:
+        return rows.all
+    return np.concatenate([*rows.keys, rows.fields, rows.counts[:, None], rows.sums], axis=1)
+
+
+def _deleted_first(rows: Words, counted: int) -> Words:
+    signs = rows[:, counted] > 0
+    return rows if signs.all() or not signs.any() else rows[np.argsort(signs, kind="stable")]
+
+
+def _empty(plan: Plan) -> Words:
+    """An arena that holds nothing."""
+    size = 16
+    tables = [vertex.table for vertex in plan.vertices] + [part.table for part in plan.parts if not part.leaf]
+    arena = np.zeros(plan.top + size * len(tables) + 4096, dtype=np.int64)
+    arena[n.TOP] = plan.top
+    for table in tables:
+        arena[table], arena[table + 1] = arena[n.TOP], size - 1
+        arena[n.TOP] += size
+    return arena
+
+
+def _interned(words: Words, layout: Layout) -> list[Words]:
+    """The columns of some tuples that are numbers of interned values."""
+    kinds: Sequence[Kind] = layout.kinds
+    return [words[:, at] for at, kind in zip(layout.places, kinds, strict=False) if kind.interned]

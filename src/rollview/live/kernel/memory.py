@@ -1,0 +1,95 @@
+"""The arena: one growing array of words. Pieces of it are named by where they begin; 0 is none.
+
+Freed pieces of a size are used again for that size. Small ones are also cut from large ones that were freed.
+What may need room returns the arena, which then may be a new, larger one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rollview.live.interning import Words
+from rollview.live.kernel.numbers import FREE, FROM, LARGE, SMALL, TOP, UNTIL
+
+
+def large_class(words: int) -> int:
+    """The number of the size class of a large piece."""
+    size, found = 96, SMALL + 1
+    while size < words:
+        size += size // 3 if found % 2 else size // 2
+        found += 1
+    return found
+
+
+def large_size(number: int) -> int:
+    size = 96
+    for each in range(SMALL + 1, number):
+        size += size // 3 if each % 2 else size // 2
+    return size
+
+
+def rounded(words: int) -> int:
+    """The size of the piece that one gets if one asks for so many words."""
+    return words if words <= SMALL else large_size(large_class(words))
+
+
+def grown(arena: Words, words: int) -> Words:
+    """The arena with fresh room for so many words."""
+    top, size = arena[TOP], len(arena)
+    if top + words <= size:
+        return arena
+    more = size if size < 1 << 24 else size // 2
+    new = np.empty(max(size + more, top + words), np.int64)
+    new[:top] = arena[:top]
+    return new
+
+
+def refilled(arena: Words, words: int) -> Words:
+    """The arena with room for a small piece in the range from which small ones are taken."""
+    left = arena[UNTIL] - arena[FROM]
+    if left > 0:
+        give(arena, arena[FROM], left)
+    for number in range(SMALL + LARGE, SMALL + 3, -1):
+        at = arena[FREE + number]
+        if at:
+            arena[FREE + number] = arena[at]
+            arena[FROM] = at
+            arena[UNTIL] = at + large_size(number)
+            return arena
+    chunk = 512 if arena[TOP] < 1 << 16 else 8192
+    arena = grown(arena, chunk)
+    arena[FROM] = arena[TOP]
+    arena[TOP] += chunk
+    arena[UNTIL] = arena[TOP]
+    return arena
+
+
+def take(arena: Words, words: int) -> tuple[Words, int]:
+    """A piece of so many words; what is in it is not known."""
+    if words <= SMALL:
+        at = arena[FREE + words]
+        if at:
+            arena[FREE + words] = arena[at]
+            return arena, at
+        if arena[FROM] + words > arena[UNTIL]:
+            arena = refilled(arena, words)
+        at = arena[FROM]
+        arena[FROM] = at + words
+        return arena, at
+    number = large_class(words)
+    at = arena[FREE + number]
+    if at:
+        arena[FREE + number] = arena[at]
+        return arena, at
+    size = large_size(number)
+    arena = grown(arena, size)
+    at = arena[TOP]
+    arena[TOP] = at + size
+    return arena, at
+
+
+def give(arena: Words, at: int, words: int) -> None:
+    """Frees a piece that was taken for so many words."""
+    number = words if words <= SMALL else large_class(words)
+    arena[at] = arena[FREE + number]
+    arena[FREE + number] = at

@@ -1,0 +1,68 @@
+"""How much memory a live view takes, and whether there is as much: it is refused before the machine swaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rollview.errors import Unsupported
+from rollview.limits import Limits
+from rollview.live.core import Core
+from rollview.live.graph.reference import ReferenceGraph
+
+#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept: in a graph
+#: of Python objects, and in one arena.
+_OBJECTS, _ARENA = (900, 60), (130, 20)
+
+_MEMORY = Path("/proc/meminfo")
+
+
+class TooLarge(Unsupported):
+    """A live view would take more memory than it may."""
+
+    code = "too_large"
+
+
+def row_bytes(core: Core) -> dict[str, int]:
+    """About how many bytes a row of each table takes, if no two rows have a tuple in common."""
+    row, column = _OBJECTS if isinstance(core.graph, ReferenceGraph) else _ARENA
+    found = dict.fromkeys(core.shape.tables, 0)
+    for part in core.shape.parts:
+        found[part.table] += row + column * len(part.fields)
+    return found
+
+
+def most(limits: Limits, held: int = 0) -> int:
+    """How many bytes a live view may take that takes so many now."""
+    free = _free()
+    return limits.live_bytes if free is None else min(limits.live_bytes, held + free)
+
+
+def check(title: str, wanted: int, limits: Limits, held: int = 0) -> None:
+    """Raises TooLarge if a live view would take more bytes than it may."""
+    if wanted > (bound := most(limits, held)):
+        what = "the machine has free" if bound < limits.live_bytes else "Limits.live_bytes allows"
+        raise TooLarge(
+            f"The live view {title} would take about {shown(wanted)}",
+            why=f"that is more than {what}: {shown(bound)}",
+            todo="filter the tables in the query, read fewer columns, or connect with "
+            "limits=Limits(live_bytes=…) on a machine with more memory",
+        )
+
+
+def shown(size: int) -> str:
+    """A number of bytes for people."""
+    for unit, each in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if size >= each:
+            return f"{size / each:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _free() -> int | None:
+    """The bytes of memory that can be used without swapping, if the system tells."""
+    try:
+        for line in _MEMORY.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None

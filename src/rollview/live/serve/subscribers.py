@@ -1,0 +1,167 @@
+"""All subscribers of a live view, and who gets which part of a diff.
+
+Subscribers that compare the same columns by ``=`` are found by the values of a changed row, in one hash table: what a
+diff costs does not depend on how many they are. Other conditions are computed once for all who have the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from rollview.engine.expressions import Settings
+from rollview.live.core import Core
+from rollview.live.interning import Words
+from rollview.live.net import Change, Net
+from rollview.live.serve.condition import Condition, Selection, identities
+from rollview.live.serve.diff import PIECE, Diff, selected
+from rollview.live.serve.envelopes import filtered
+from rollview.live.serve.subscription import Subscription
+
+Value = tuple[int, ...]
+
+#: The columns that are compared by ``=``, and the text of the rest.
+Asked = tuple[tuple[int, ...], str]
+
+
+class _Lane:
+    """Subscribers whose conditions compare the same columns, and are the same in the rest."""
+
+    def __init__(self, core: Core, condition: Condition, settings: Settings) -> None:
+        self._core, self._columns = core, condition.columns
+        self._rest = Selection(core, Condition({}, condition.rest, condition.text), settings)
+        self.whole = condition.whole
+        self.by_value: dict[Value, list[Subscription]] = {}
+        self.progress: list[Subscription] = []
+
+    def add(self, value: Value, subscription: Subscription) -> None:
+        self.by_value.setdefault(value, []).append(subscription)
+        if subscription.options.progress:
+            self.progress.append(subscription)
+
+    def remove(self, value: Value, subscription: Subscription) -> None:
+        found = self.by_value[value]
+        found.remove(subscription)
+        if not found:
+            del self.by_value[value]
+        if subscription.options.progress:
+            self.progress.remove(subscription)
+
+    def parts(self, diff: Diff) -> Iterator[tuple[Subscription, Diff]]:
+        """The part of a diff that each subscriber gets; none for those that it does not concern."""
+        told: set[int] = set()
+        for value, part in self._by_value(diff):
+            for subscription in list(self.by_value.get(value, ())):
+                told.add(id(subscription))
+                yield subscription, part
+        left = [each for each in list(self.progress) if id(each) not in told]
+        if left:
+            nothing = Diff(diff.core, _part(diff, []), diff.before, diff.after)
+            yield from ((each, nothing) for each in left)
+
+    def _by_value(self, diff: Diff) -> Iterator[tuple[Value, Diff]]:
+        if not self._columns:
+            if self.whole:
+                yield (), diff
+            else:
+                part = selected(diff, (filtered(*piece, self._rest.rest(piece[0])) for piece in _pieces(diff)))
+                if not part.empty:
+                    yield (), part
+            return
+        if diff.held <= PIECE:
+            for value, places in self._hits(diff.change.rows).items():
+                yield value, Diff(diff.core, _part(diff, places), diff.before, diff.after)
+            return
+        nets: dict[Value, Net] = {}
+        for rows, weights in _pieces(diff):
+            for value, places in self._hits(rows).items():
+                nets.setdefault(value, diff.core.net()).add(rows[places], weights[places])
+        for value, net in nets.items():
+            yield value, Diff(diff.core, net.done(), diff.before, diff.after)
+
+    def _hits(self, rows: Words) -> dict[Value, list[int]]:
+        """The values that subscribers wait for, each with the rows that have it."""
+        found: dict[Value, list[int]] = {}
+        kept = self._rest.rest(rows)
+        waited = self.by_value
+        for at, value in enumerate(map(tuple, identities(self._core.layout, rows, self._columns).tolist())):
+            if value in waited and (kept is None or kept[at]):
+                found.setdefault(value, []).append(at)
+        return found
+
+
+class Subscribers:
+    """The subscribers of one live view."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._all: dict[int, tuple[Subscription, Asked, Value]] = {}
+        self._lanes: dict[Asked, _Lane] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, core: Core, subscription: Subscription) -> None:
+        """Adds a subscriber; nobody changes the view meanwhile."""
+        condition = subscription.options.condition
+        asked: Asked = (condition.columns, condition.text if condition.rest else "")
+        with core.lock:
+            value = Selection(core, Condition(condition.values), self._settings).value or ()
+        with self._lock:
+            if asked not in self._lanes:
+                self._lanes[asked] = _Lane(core, condition, self._settings)
+            self._lanes[asked].add(value, subscription)
+            self._all[id(subscription)] = subscription, asked, value
+
+    def remove(self, subscription: Subscription) -> None:
+        """Removes a subscriber, if it is still there."""
+        with self._lock:
+            if (found := self._all.pop(id(subscription), None)) is not None:
+                _, asked, value = found
+                self._lanes[asked].remove(value, subscription)
+                if not self._lanes[asked].by_value:
+                    del self._lanes[asked]
+
+    def move(self, core: Core) -> None:
+        """The view has another core now."""
+        with self._lock:
+            found = [subscription for subscription, _, _ in self._all.values()]
+            self._all, self._lanes = {}, {}
+        for subscription in found:
+            self.add(core, subscription)
+
+    def all(self) -> list[Subscription]:
+        with self._lock:
+            return [subscription for subscription, _, _ in self._all.values()]
+
+    def deliver(self, diff: Diff) -> None:
+        """Offers each subscriber its part of a diff."""
+        with self._lock:
+            lanes = list(self._lanes.values())
+        for lane in lanes:
+            with diff.core.lock:
+                parts = list(lane.parts(diff))
+            for subscription, part in parts:
+                subscription.offer(part)
+
+    def numbers(self) -> set[int] | None:
+        """The numbers of interned values that are still needed: by diffs that are waiting, and by conditions. None if
+        that cannot be told, because a diff is in files."""
+        with self._lock:
+            found = {number for lane in self._lanes.values() for value in lane.by_value for number in value}
+        for subscription in self.all():
+            for diff in subscription.diffs():
+                if not diff.in_memory:
+                    return None
+                found |= diff.numbers()
+        return found
+
+
+def _part(diff: Diff, places: list[int]) -> Change:
+    """Some rows of a diff in memory."""
+    return Change([(diff.change.rows[places], diff.change.weights[places])], diff.change.key)
+
+
+def _pieces(diff: Diff) -> Iterator[tuple[Words, Words]]:
+    return diff.change.pieces(PIECE)

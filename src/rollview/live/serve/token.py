@@ -1,0 +1,71 @@
+"""Tokens: where a subscriber stands, as text that it can keep. A vector, and which view it is about."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rollview.errors import UserError
+from rollview.store.protocol import Identity
+
+Vector = Mapping[str, Identity]
+
+_BEGIN = "rv1."
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a view stands: the vector, how many changes it has been given that are in no commit, the number of the diff
+    since the live view was made, and the time."""
+
+    vector: Vector
+    given: int
+    number: int
+    time: datetime
+
+    def token(self, fingerprint: str) -> str:
+        """The token of the place, in a view of this fingerprint."""
+        at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in self.vector.items()}
+        told = {"view": fingerprint[:16], "at": at, "given": self.given}
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return _BEGIN + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def vector_in(token: str, here: Place, fingerprint: str, title: str) -> dict[str, Identity]:
+    """The vector that a token stands for. ``here`` is where the same view stands now."""
+    found = _read(token)
+    if found.get("view") != fingerprint[:16]:
+        raise UserError(
+            f"The token is of another view than {title}",
+            why="the query has changed since the token was given, or the token was given by another view",
+            todo="begin again with a snapshot: snapshot=True",
+        )
+    at = found["at"]
+    if set(at) != set(here.vector):
+        raise UserError(f"The token does not name the tables of {title}", todo="give a token as it was received")
+    if found.get("given", 0) != here.given:
+        raise UserError(
+            "The diffs since this token are not known", why="changes were applied by hand, and are in no store"
+        )
+    return {table: Identity(*at[table]) for table in here.vector}
+
+
+def _read(token: str) -> dict[str, Any]:
+    try:
+        if not token.startswith(_BEGIN):
+            raise ValueError(token)
+        text = token.removeprefix(_BEGIN)
+        found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        if not isinstance(found["at"], dict) or any(len(each) != 3 for each in found["at"].values()):
+            raise ValueError(token)
+        return dict(found)
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+        raise UserError(
+            f"{str(token)[:40]!r} is no token",
+            todo="give the .token of a batch, or of the live view, as it was received",
+        ) from error
