@@ -13,7 +13,7 @@ from diamond import bag
 from rollview import Rollview, connect
 from rollview.engine.duck import DuckFrame
 from rollview.limits import Limits
-from rollview.store.delta.reading import ChangeFeedOff
+from rollview.store.delta import ChangeFeedOff
 from rollview.store.protocol import COMMIT_VERSION
 
 LIMITS = Limits(settle_seconds=0, changes_here=0)

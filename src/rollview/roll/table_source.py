@@ -53,19 +53,23 @@ class TableSource(Source):
             local = self._shelf.timed(span.after, span.upto)
             if local is not None:
                 return self._engine.local(_net(local.select(self.columns)), self.typed)
-            return self._engine.keep(self._of_commits(span.after, span.upto))
+            at = self._shelf.positions(span.after, span.upto)
+            if len(at) > 1 and not self._are_dated(span):
+                return self._engine.keep(self._one_by_one(span.after, list(at.values())))
+            found = self._shelf.changes(span.after, span.upto, self.used)
+            return self._engine.keep(self._placed_by_query(found, at))
 
-    def _of_commits(self, after: int, upto: int) -> Frame:
-        """The net change of each position. If the store compares versions and tells no commits, each is compared."""
-        at = self._shelf.positions(after, upto)
-        first, last = self._shelf.version(after), self._shelf.version(upto)
-        if len(at) < 2 or self._catalog.store.dates_changes(self.name, first, last):
-            return self._placed_by_query(self._shelf.changes(after, upto, self.used), at)
+    def _are_dated(self, span: Span) -> bool:
+        versions = self._shelf.version(span.after), self._shelf.version(span.upto)
+        return self._catalog.store.dates_changes(self.name, *versions)
+
+    def _one_by_one(self, after: int, positions: Sequence[int]) -> Frame:
+        """The changes of each commit by itself, because the store compares versions and tells no commits."""
         scans, frames = [], {}
-        for number, (one, other) in enumerate(pairwise([after, *at.values()])):
+        for number, (one, other) in enumerate(pairwise([after, *positions])):
             own = scan_of(f"commit {number}", self.typed)
-            changes = self._shelf.changes(one, other, self.used)
-            frames[own.table] = self._placed_by_query(changes, self._shelf.positions(one, other))
+            found = self._shelf.changes(one, other, self.used)
+            frames[own.table] = self._placed_by_query(found, {self._shelf.version(other): other})
             scans.append(own)
         return self._engine.select(union_of(scans, scans[0].output), frames, self.columns)
 
