@@ -235,3 +235,17 @@ def test_whatever_is_done_to_many_towers_their_deltas_are_right() -> None:
     assert all(
         done[act] for act in ("propagate", "all", "apply", "apply at", "refresh", "refresh at", "full", "replace")
     )
+
+
+def test_a_plain_refresh_of_all_applies_what_is_there_on_every_level() -> None:
+    rv = filled()
+    ordered(rv, 3, 4)
+    rv.propagate_all()
+    assert {each.view: each.refreshed().strategy for each in rv.refresh_all()} == {"cities": "apply", "large": "apply"}
+    assert all(each.ok for each in rv.verify_all())
+    ordered(rv, 5, 6)
+    rv.propagate_all()
+    ordered(rv, 7)
+    assert {each.view: each.refreshed().steps for each in rv.refresh_all()} == {"cities": 2, "large": 2}
+    assert all(each.ok for each in rv.verify_all())
+    assert all(view.fresh for view in rv.views())
