@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -170,7 +171,7 @@ def anything(world: World, choose: random.Random, done: Counter[str]) -> None:
     """Something that a user can do to a tower of views."""
     rv, views = world.rv, [*world.history.views]
     view, position = choose.choice(views), choose.randint(max(1, (rv.position() or 1) - 6), rv.position() or 1)
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "propagate": lambda: rv.propagate(view, steps=choose.choice([None, 1]), step_rows=choose.choice([1, 3, 100])),
         "all": lambda: [each.propagated() for each in rv.propagate_all(step_rows=choose.choice([2, 100]))],
         "apply": lambda: rv.apply(view),

@@ -53,7 +53,8 @@ class Interner:
         """The numbers of the values of an array; 0 for NULL."""
         if pa.types.is_nested(values.type):
             found = np.array([self._nested.number(each, repr(each)) for each in values.to_pylist()], dtype=np.int64)
-            return 2 * found + (found != 0)
+            odd: Words = 2 * found + (found != 0)
+            return odd
         return 2 * self._texts.numbers(values)
 
     def array(self, numbers: Words, kind: pa.DataType) -> pa.Array:
