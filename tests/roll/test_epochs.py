@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -169,7 +171,7 @@ def anything(world: World, choose: random.Random, done: Counter[str]) -> None:
     """Something that a user can do to a tower of views."""
     rv, views = world.rv, [*world.history.views]
     view, position = choose.choice(views), choose.randint(max(1, (rv.position() or 1) - 6), rv.position() or 1)
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "propagate": lambda: rv.propagate(view, steps=choose.choice([None, 1]), step_rows=choose.choice([1, 3, 100])),
         "all": lambda: [each.propagated() for each in rv.propagate_all(step_rows=choose.choice([2, 100]))],
         "apply": lambda: rv.apply(view),
@@ -204,7 +206,8 @@ def checked(world: World) -> None:
         stored = world.rolling(view).delta.stored()
         if stored is not None and world.rolling(view).delta.current() is not None:
             world.check(view)
-        assert world.rv.verify(view).ok, f"{view}\n{world.history}"
+        with contextlib.suppress(VersionGone):  # of a view below that was replaced by one with other stored columns
+            assert world.rv.verify(view).ok, f"{view}\n{world.history}"
 
 
 def lived(seed: int, acts: int) -> Counter[str]:
@@ -233,3 +236,17 @@ def test_whatever_is_done_to_many_towers_their_deltas_are_right() -> None:
     assert all(
         done[act] for act in ("propagate", "all", "apply", "apply at", "refresh", "refresh at", "full", "replace")
     )
+
+
+def test_a_plain_refresh_of_all_applies_what_is_there_on_every_level() -> None:
+    rv = filled()
+    ordered(rv, 3, 4)
+    rv.propagate_all()
+    assert {each.view: each.refreshed().strategy for each in rv.refresh_all()} == {"cities": "apply", "large": "apply"}
+    assert all(each.ok for each in rv.verify_all())
+    ordered(rv, 5, 6)
+    rv.propagate_all()
+    ordered(rv, 7)
+    assert {each.view: each.refreshed().steps for each in rv.refresh_all()} == {"cities": 2, "large": 2}
+    assert all(each.ok for each in rv.verify_all())
+    assert all(view.fresh for view in rv.views())

@@ -168,8 +168,8 @@ class World:
         *,
         present_only: bool = False,
         limits: Limits = AT_ONCE,
-        keep: str | None = None,
         rv: Rollview | None = None,
+        keep: str | None = None,
     ) -> None:
         self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
         self.present_only = present_only

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
 from pathlib import Path
 
 from rollview.errors import Unsupported
 from rollview.limits import Limits
-from rollview.live.shape import Shape
+from rollview.live.core import Core
+from rollview.live.graph.reference import ReferenceGraph
 
-#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept.
-_ROW, _COLUMN = 900, 60
+#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept: in a graph
+#: of Python objects, and in one arena.
+_OBJECTS, _ARENA = (900, 60), (130, 20)
 
 _MEMORY = Path("/proc/meminfo")
+
+#: What a container may take, and what it takes.
+_MOST, _TAKEN = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 class TooLarge(Unsupported):
@@ -21,14 +26,13 @@ class TooLarge(Unsupported):
     code = "too_large"
 
 
-def estimate(shape: Shape, counts: Mapping[str, int]) -> int:
-    """About how many bytes a live view over tables of so many rows takes, if no two rows have a tuple in common."""
-    return sum(counts[part.table] * (_ROW + _COLUMN * len(part.fields)) for part in shape.parts)
-
-
-def row_bytes(shape: Shape, table: str) -> int:
-    """The same for a row of a table."""
-    return estimate(shape, {each: int(each == table) for each in shape.tables})
+def row_bytes(core: Core) -> dict[str, int]:
+    """About how many bytes a row of each table takes, if no two rows have a tuple in common."""
+    row, column = _OBJECTS if isinstance(core.graph, ReferenceGraph) else _ARENA
+    found = dict.fromkeys(core.shape.tables, 0)
+    for part in core.shape.parts:
+        found[part.table] += row + column * len(part.fields)
+    return found
 
 
 def most(limits: Limits, held: int = 0) -> int:
@@ -59,10 +63,19 @@ def shown(size: int) -> str:
 
 def _free() -> int | None:
     """The bytes of memory that can be used without swapping, if the system tells."""
-    try:
+    found = [each for each in (_of_machine(), _of_container()) if each is not None]
+    return min(found, default=None)
+
+
+def _of_machine() -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _MEMORY.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
+    return None
+
+
+def _of_container() -> int | None:
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it has no limit
+        return max(int(_MOST.read_text(encoding="ascii")) - int(_TAKEN.read_text(encoding="ascii")), 0)
     return None

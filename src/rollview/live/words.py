@@ -111,7 +111,11 @@ def kind_of(name: str) -> Kind:
         return Kind(text, pa.list_(kind_of(text[6:-1]).arrow))
     if text.startswith("struct<") and text.endswith(">"):
         return Kind(text, pa.struct([(n, kind_of(k).arrow) for n, k in _members(name[7:-1])]))
-    raise Unsupported(f"A live view cannot hold values of type {name}")
+    raise Unsupported(
+        f"A live view cannot hold values of type {name}",
+        why="they have no form of a fixed width, or equal values of the type can have different forms",
+        todo="CAST them to another type in the query, or leave the column out",
+    )
 
 
 def _members(text: str) -> list[tuple[str, str]]:
@@ -177,8 +181,7 @@ def column_array(words: Words, nulls: Flags | None, kind: Kind, interner: Intern
     if (plain := _NUMPY.get(kind.name)) is not None:
         return _fixed(words[:, 0].astype(plain, order="C", copy=False), nulls, kind)
     if kind.interned:
-        values = interner.values(words[:, 0].tolist())
-        return pa.array(values, type=kind.arrow, mask=nulls if kind.nested else None)
+        return interner.array(words[:, 0], kind.arrow)
     if kind.decimal:
         low = words[:, 0]
         high = words[:, 1] if kind.width == 2 else low >> 63

@@ -140,8 +140,14 @@ class Direct(Subscription):
         self._served = _Served(self, callback, on_end)
 
     def offer(self, diff: Diff) -> None:
-        super().offer(diff)
-        self.drain()
+        if self._waiting or self.ended:
+            super().offer(diff)
+            self.drain()
+        elif not diff.empty or self.options.progress:  # as if it were put into the queue and taken out again
+            for batch in self.options.form.batches(diff, self._stands):
+                self._stands = batch.stands
+                if not _called(self._served, batch):
+                    return
 
     def end(self, error: BaseException | None) -> None:
         super().end(error)
@@ -154,21 +160,32 @@ class Direct(Subscription):
 
 
 def _call(served: _Served) -> None:
-    """Calls a function with one batch. If it raises, its subscription ends, and it is told so."""
+    """Calls a function with the next batch."""
     subscription = served.subscription
     try:
         batch = subscription.take()
-        if batch is None:
-            if subscription.ended:
-                _told(served, None)
-            return
-        begin = time.perf_counter()
-        served.callback(batch)
-        quick = time.perf_counter() - begin < _SLOW_SECONDS
-        served.slow = max(served.slow - 1, 0) if quick else _SLOW_CALLS
-    except Exception as error:
-        subscription.stop(error)
+    except Exception as error:  # what has ended the subscription
         _told(served, error)
+        return
+    if batch is None:
+        if subscription.ended:
+            _told(served, None)
+        return
+    begin = time.perf_counter()
+    _called(served, batch)
+    quick = time.perf_counter() - begin < _SLOW_SECONDS
+    served.slow = max(served.slow - 1, 0) if quick else _SLOW_CALLS
+
+
+def _called(served: _Served, batch: Batch) -> bool:
+    """Calls a function with a batch. If it raises, its subscription ends, and it is told so; whether it goes on."""
+    try:
+        served.callback(batch)
+        return True
+    except Exception as error:
+        served.subscription.stop(error)
+        _told(served, error)
+        return False
 
 
 def _told(served: _Served, error: BaseException | None) -> None:
