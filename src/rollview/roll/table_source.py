@@ -50,7 +50,7 @@ class TableSource(Source):
         assert span.sign > 0
         with unreadable_feed(self.name):
             local = self._shelf.timed(span.after, span.upto)
-            if local is not None:
+            if local is not None and set(self.used) <= set(local.column_names):
                 return self._engine.local(_net(local.select(self.columns)), self.typed)
             found = self._shelf.changes(span.after, span.upto, self.used)
             return self._engine.keep(self._placed_by_query(found, self._shelf.positions(span.after, span.upto)))
