@@ -51,7 +51,7 @@ class TableSource(Source):
         assert span.sign > 0
         with unreadable_feed(self.name):
             local = self._shelf.timed(span.after, span.upto)
-            if local is not None:
+            if local is not None and set(self.used) <= set(local.column_names):
                 return self._engine.local(_net(local.select(self.columns)), self.typed)
             at = self._shelf.positions(span.after, span.upto)
             if len(at) > 1 and not self._are_dated(span):
