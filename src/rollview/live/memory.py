@@ -7,10 +7,16 @@ from pathlib import Path
 
 from rollview.errors import Unsupported
 from rollview.limits import Limits
+from rollview.live.graph.protocol import LookAhead
+from rollview.live.kernel.build import available
+from rollview.live.kernel.plan import plan_of
 from rollview.live.shape import Shape
 
-#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept.
+#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept, in Python.
 _ROW, _COLUMN = 900, 60
+
+#: About how many bytes a value without a fixed width takes.
+_INTERNED = 60
 
 _MEMORY = Path("/proc/meminfo")
 
@@ -23,7 +29,13 @@ class TooLarge(Unsupported):
 
 def estimate(shape: Shape, counts: Mapping[str, int]) -> int:
     """About how many bytes a live view over tables of so many rows takes, if no two rows have a tuple in common."""
-    return sum(counts[part.table] * (_ROW + _COLUMN * len(part.fields)) for part in shape.parts)
+    if not available():
+        return sum(counts[part.table] * (_ROW + _COLUMN * len(part.fields)) for part in shape.parts)
+    plan, found = plan_of(shape, LookAhead.GLOBAL), 0.0
+    for part in shape.parts:
+        interned = sum(kind.interned for _, kind in part.fields)
+        found += counts[part.table] * (8 * plan.row_words(part.number) + _INTERNED * interned)
+    return int(found)
 
 
 def row_bytes(shape: Shape, table: str) -> int:
