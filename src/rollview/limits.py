@@ -167,7 +167,9 @@ class Limits:
         200_000, "the same, for diffs of up to this many rows in memory", "few diffs may have many rows"
     )
     live_callbacks: int = _limit(
-        16, "up to this many callbacks of live views run at the same time", "callbacks that wait need a thread each"
+        256,
+        "up to this many callbacks of a live view run at the same time",
+        "a callback that waits needs a thread; quick ones share one",
     )
     live_pause_seconds: float = _limit(
         60.0,

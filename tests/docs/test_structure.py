@@ -12,7 +12,8 @@ LINES = {file: len((SOURCE / file).read_text("utf-8").splitlines()) for file in 
 
 #: The files that may catch any exception, and why.
 CATCHES_ALL = {
-    "cli/main.py": "whatever fails becomes a message and an exit code",
+    "bench/rolling/writer.py": "the error of the writing thread is raised again in the measuring one",
+    "cli/app.py": "whatever fails becomes a message and an exit code",
     "cli/watch.py": "watching goes on if the store or Spark fails once",
     "engine/job_counter.py": "a session that was stopped raises errors of several kinds",
     "engine/session.py": "starting Spark fails with errors of several kinds",
@@ -22,6 +23,7 @@ CATCHES_ALL = {
     "live/generated/graph.py": "a live view whose own functions cannot be compiled goes on with the generic ones",
     "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
+    "roll/run.py": "one view's failure does not stop the propagation of the others",
     "stack.py": "the error of a thread is raised again in the thread that waits for it",
     "store/delta/merge.py": "Spark wraps an error of a row in one of several classes",
     "views/compiled.py": "a view that a part of the compiler fails on is recomputed in full",

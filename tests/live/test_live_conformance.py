@@ -17,13 +17,14 @@ VIEWS = [view for view in (*shop.views(), *shop.more_views()) if view.expect != 
 
 def fitting(rv: Rollview, views: list[shop.ShopView]) -> dict[str, Live]:
     """The live views of those that fit; the others say why they do not."""
-    found = {}
+    found: dict[str, Live] = {}
+    refused: dict[str, RollviewError] = {}
     for view in views:
         try:
             found[view.name] = rv.live(view.sql)
         except RollviewError as error:
-            assert error.what
-            assert error.why or error.where, error
+            refused[view.name] = error
+    assert [name for name, error in refused.items() if not (error.what and (error.why or error.where))] == []
     return found
 
 
@@ -53,7 +54,7 @@ def follow(rv: Rollview, views: list[shop.ShopView]) -> int:
 
 def test_a_sample_of_the_views_follows_all_rounds() -> None:
     views = [view for view in VIEWS if not view.spark_only]
-    assert follow(duck(), sample(views, 5)) >= 1
+    assert follow(duck(), sample(views, 12)) >= 1
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from rollview.frontend.sql import BaseTable
 from rollview.live.compile.compiling import compiled_shape
 from rollview.live.core import Core
 from rollview.live.kernel.graph import CompiledGraph
-from rollview.live.memory import estimate
+from rollview.live.memory import row_bytes
 from seeds import numbers
 
 COLUMNS = [("a", "bigint"), ("b", "bigint")]
@@ -32,6 +32,6 @@ def test_a_row_takes_at_most_150_bytes_and_about_what_was_estimated(each: int) -
         values = [[rng.randrange(ROWS // each) for _ in range(ROWS)] for _ in range(2)]
         core.load(name, pa.table([*map(pa.array, values), pa.array([1] * ROWS)], names=["a", "b", "__w"]))
     taken = (core.graph.size().bytes - empty) / (3 * ROWS)
-    expected = estimate(shape, dict.fromkeys(tables, ROWS)) / (3 * ROWS)
+    expected = sum(row_bytes(core).values()) / 3
     assert taken <= 150
     assert 0.6 * expected <= taken <= 1.3 * expected

@@ -7,57 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import shop
 from compare import rows
+from diamond import CITIES, EVERYWHERE, LARGE, PLAIN, bag, filled, now, with_views
 from rollview import Rollview, connect
 from rollview.errors import NotIncremental, RollviewError, SqlSyntaxError, UserError, VersionGone, ViewNotFound
 from rollview.limits import Limits
 from rollview.views.results import Outcome
 from rounds import INCREMENTAL, VIEWS
 from seeds import sample
-
-#: Helpers are made whatever they save; times are settled at once.
-EVERYWHERE = Limits(helper_rows=0, helper_rows_per_group=0, settle_seconds=0)
-PLAIN = Limits(settle_seconds=0)
-
-
-def filled(limits: Limits = PLAIN) -> Rollview:
-    """Orders and customers, changed in seven commits."""
-    rv = connect("duckdb:", limits=limits)
-    rv.sql("CREATE TABLE orders (id INT, customer INT, amount INT, PRIMARY KEY (id))")
-    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
-    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
-    rv.sql("INSERT INTO orders VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5)")
-    rv.sql("UPDATE orders SET amount = 7 WHERE id = 3")
-    rv.sql("INSERT INTO orders VALUES (4, 2, 50)")
-    rv.sql("DELETE FROM orders WHERE id = 1")
-    return rv
-
-
-def now(rv: Rollview) -> int:
-    """The newest position of the clock."""
-    position = rv.position()
-    assert position is not None
-    return position
-
-
-CITIES = "SELECT c.city, SUM(o.amount) AS total FROM orders o JOIN customers c ON c.id = o.customer GROUP BY c.city"
-LARGE = "SELECT city, total FROM cities WHERE total > 20"
-BOTH = "SELECT o.id, l.total FROM orders o JOIN customers c ON c.id = o.customer LEFT JOIN large l ON l.city = c.city"
-
-
-def with_views(rv: Rollview, policy: str = "INCREMENTAL") -> Rollview:
-    """A diamond over three levels."""
-    for name, query in (("cities", CITIES), ("large", LARGE), ("both", BOTH)):
-        rv.create(name, query, policy=policy)
-    return rv
-
-
-def bag(frame: Any) -> Counter[Any]:
-    return Counter(rows(frame))
 
 
 def checked(outcomes: list[Outcome]) -> None:
@@ -272,6 +234,57 @@ def test_a_long_way_is_gone_in_steps() -> None:
     checked(done)
     assert [outcome.result.steps for outcome in done if outcome.result] == [3, 1, 1]  # few rows of cities change
     assert all(rv.verify(name).ok for name in ("cities", "large", "both"))
+
+
+def test_the_views_upstream_go_in_steps_too() -> None:
+    rv = with_views(filled())
+    before = long_way(rv)
+    shown: list[tuple[str, int]] = []
+    rv.refresh("large", upstream=True, step_rows=35, progress=lambda done: shown.append((done.view, done.rows_changed)))
+    assert shown[:4] == [("cities", 30)] * 4
+    assert {view for view, _ in shown[4:]} <= {"large"}
+    assert rv.verify("large").ok
+    assert rv.refresh("both", upstream=True, step_rows=50, as_of=before).position == before
+    assert all(rv.verify(name).ok for name in ("cities", "large", "both"))
+
+
+def test_a_time_counts_in_the_zone_of_the_session_or_in_its_own() -> None:
+    rv = filled()
+    rv.create("cities", CITIES, policy="INCREMENTAL")
+    unit = rv.commits()[-2]
+    rv.engine.connection.execute("SET TimeZone = 'Asia/Tokyo'")  # type: ignore[attr-defined]
+    there = unit.time.astimezone(timezone(timedelta(hours=9)))
+    in_oslo = unit.time.astimezone(ZoneInfo("Europe/Oslo"))
+    for told in (
+        f"{there:%Y-%m-%d %H:%M:%S.%f}",
+        there.replace(tzinfo=None),
+        f"{unit.time:%Y-%m-%dT%H:%M:%S.%fZ}",
+        f"{in_oslo:%Y-%m-%d %H:%M:%S.%f} Europe/Oslo",
+    ):
+        rv.refresh("cities")
+        assert rv.refresh("cities", as_of=told).position == unit.position
+        rv.refresh("cities")
+        if isinstance(told, str):
+            rv.sql(f"REFRESH MATERIALIZED VIEW cities AS OF TIMESTAMP '{told}'")
+            assert bag(rv.table("cities")) == bag(rv.table("cities", as_of=unit.position))
+        assert bag(rv.table("cities", as_of=told)) == Counter([("Ulm", 30), ("Bonn", 57)])
+        assert rv.create("early", CITIES, as_of=told).position == unit.position
+        rv.drop("early")
+
+
+def test_as_of_a_time_that_may_still_get_commits_waits() -> None:
+    rv = filled(Limits(settle_seconds=0.3))
+    rv.create("cities", CITIES, policy="INCREMENTAL")
+    calls: list[Callable[[datetime], Any]] = [
+        lambda time: rv.refresh("cities", as_of=time),
+        lambda time: rv.table("cities", as_of=time),
+        lambda time: rv.changes("cities", time),
+        lambda time: rv.refresh_all(as_of=time),
+    ]
+    for call in calls:
+        asked = datetime.now(timezone.utc)
+        call(asked)
+        assert datetime.now(timezone.utc) - asked >= timedelta(seconds=0.3)
 
 
 def test_a_view_that_is_stopped_on_a_long_way_keeps_its_steps() -> None:

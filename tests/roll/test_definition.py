@@ -6,17 +6,24 @@ It is checked at every position, and after every single commit of the propagatio
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from rolled import World, history
+from rolled import AT_ONCE, World, history
+from rollview import Rollview
 from seeds import numbers
 
+#: No changed rows are read in this process.
+BY_QUERIES = replace(AT_ONCE, changes_here=0)
 
-def propagated(seed: int, *, present_only: bool) -> World:
+
+def propagated(seed: int, *, present_only: bool, rv: Rollview | None = None, length: int = 12) -> World:
     """A view that was propagated while its history happened; the law was checked after each commit."""
     choose = random.Random(seed)
-    world = World(history(seed), present_only=present_only)
+    limits = choose.choice([AT_ONCE, BY_QUERIES])
+    world = World(history(seed, length), present_only=present_only, limits=limits, rv=rv)
     with world.interrupted(world.check, 0.4, choose):
         while True:
             steps = choose.choice([None, 1, 2])
@@ -55,3 +62,20 @@ def test_many_deltas_lead_to_every_position(present_only: bool) -> None:
         world = propagated(seed, present_only=present_only)
         goes_to_and_fro(world, seed, 3)
         world.rv.close()
+
+
+@pytest.mark.parametrize("seed", numbers(1))
+def test_a_delta_leads_to_every_position_on_spark(seed: int, opened: Callable[..., Rollview]) -> None:
+    """By history or by presence, as the number has it."""
+    world = propagated(seed, present_only=seed % 2 == 1, rv=opened(limits=AT_ONCE), length=7)
+    goes_to_and_fro(world, seed, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("present_only", [False, True], ids=["history", "presence"])
+@pytest.mark.parametrize("seed", numbers(15))
+def test_many_deltas_lead_to_every_position_on_spark(
+    seed: int, present_only: bool, opened: Callable[..., Rollview]
+) -> None:
+    world = propagated(seed, present_only=present_only, rv=opened(limits=AT_ONCE))
+    goes_to_and_fro(world, seed, 2)

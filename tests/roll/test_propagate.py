@@ -238,7 +238,8 @@ REFUSED = {
     "SELECT max(amount) AS m FROM orders": "MAX",
     "SELECT avg(CAST(amount AS DOUBLE)) AS m FROM orders GROUP BY customer": "SUM",
     "SELECT n FROM (SELECT customer, count(*) AS n FROM orders GROUP BY customer) JOIN customers ON id = n": "GROUP BY",
-    "SELECT city FROM cities": "view",
+    "SELECT o.id, x.city FROM orders o JOIN firsts x ON o.amount = x.total": "LIMIT",
+    "SELECT id FROM outer_pairs": "LEFT JOIN",
     "SELECT now() AS t, id FROM orders": "current time",
 }
 
@@ -246,6 +247,8 @@ REFUSED = {
 @pytest.mark.parametrize("query", REFUSED)
 def test_an_operator_without_a_timed_rule_is_named(query: str) -> None:
     rv = filled()
+    rv.create("firsts", f"{CITIES} ORDER BY total DESC LIMIT 1")
+    rv.create("outer_pairs", PAIRS.replace("JOIN", "LEFT JOIN"))
     rv.create("v", query)
     with pytest.raises(NotIncremental, match="cannot be propagated") as refused:
         rv.propagate("v")
@@ -280,11 +283,12 @@ def test_what_has_not_been_propagated_cannot_be_applied() -> None:
             rv.apply("pairs", as_of=moment)
 
 
-def test_the_example_of_the_documentation_runs_and_prints_what_it_says() -> None:
+def test_the_examples_of_the_documentation_run_and_print_what_it_says() -> None:
     text = (Path(__file__).parents[2] / "docs" / "rolling.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (said,) = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == said
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == text.count("```python") == 2
+    for code, said in examples:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, {})
+        assert printed.getvalue() == said

@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from compare import rows
 from rollview import Limits, Rollview, connect
+from rollview.engine.duck import DuckEngine
 from rollview.engine.sources import LocalSpark
 from rollview.errors import RollviewError, UserError
 from rollview.parse.durations import length_of, seconds_of
@@ -48,12 +50,13 @@ def extent(rv: Rollview, view: str = "pairs") -> Extent:
 
 def times(rv: Rollview, view: str = "pairs") -> list[int]:
     """The times of the rows of a delta."""
-    return sorted(row[0] for row in rv.engine.connection.execute(
-        f"SELECT __t FROM rv_data.__rollview_delta_{view} WHERE __to IS NULL").fetchall())  # fmt: skip
+    return sorted(row[-1] for row in rows(rv.engine.output(rv.store.read(rv.catalog.delta(view)))))
 
 
 def on_disk(rv: Rollview) -> int:
-    return int(rv.engine.connection.execute("SELECT count(*) FROM rv_data.__rollview_delta_pairs").fetchall()[0][0])
+    assert isinstance(rv.engine, DuckEngine)
+    (found,) = rv.engine.connection.execute("SELECT count(*) FROM rv_data.__rollview_delta_pairs").fetchall()
+    return int(found[0])
 
 
 def test_what_was_applied_and_is_old_enough_is_removed() -> None:
@@ -132,7 +135,7 @@ def test_the_clause_is_kept_with_the_view() -> None:
     assert [(view.name, view.keep_changes) for view in rv.views()] == [("pairs", None), ("v", "1 day 12 hours")]
     assert "kept for 1 day 12 hours" in rv.explain("v")
     rv.sql("CREATE OR REPLACE MATERIALIZED VIEW v KEEP CHANGES '2 weeks' AS SELECT id FROM orders")
-    assert rv.sql("SHOW MATERIALIZED VIEWS").fetchall()[1][5] == "2 weeks"
+    assert rows(rv.sql("SHOW MATERIALIZED VIEWS"))[1][5] == "2 weeks"
     rv.create("v", "SELECT id FROM orders", or_replace=True)
     assert rv.views()[1].keep_changes is None
 
@@ -152,8 +155,8 @@ def test_files_of_a_folder_are_removed_from_the_disk(tmp_path: Path) -> None:
     store = EmbeddedStore(LocalSpark(), tmp_path)
     store.create("t", pa.table({"v": ["a"], "t": pa.array([1], pa.int64())}))
     for time in range(2, 7):
-        rows = pa.table({"v": ["x"] * 10, "t": pa.array([time] * 10, pa.int64())})
-        store.commit("t", [Append(rows)], Stamp({"n": time}, "app", time))
+        made = pa.table({"v": ["x"] * 10, "t": pa.array([time] * 10, pa.int64())})
+        store.commit("t", [Append(made)], Stamp({"n": time}, "app", time))
 
     def files() -> int:
         return len(list((tmp_path / "t").glob("**/part-*.parquet")))

@@ -418,7 +418,7 @@ def test_verify_reports_each_view_and_goes_on(tmp_path: Path, monkeypatch: pytes
         rv.verify_all(["b", "none"])
     with pytest.raises(Damaged):
         rv.verify("a")
-    monkeypatch.setattr("rollview.cli.main.connect", lambda *_, **__: rv)
+    monkeypatch.setattr("rollview.cli.app.connect", lambda *_, **__: rv)
     shown = CliRunner().invoke(app, ["verify", "-w", str(tmp_path)])
     assert shown.exit_code == 1
     verdicts = [line.split() for line in shown.stdout.splitlines()]

@@ -42,7 +42,7 @@ def rows_of(table: pa.Table) -> Rows:
 
 def queried(rv: Rollview, sql: str, types: Iterable[str] = ()) -> Rows:
     """The rows of a query. DuckDB does not round means of decimals as Spark does: ``types`` are those of Spark."""
-    found = rv.sql(sql)
+    found: Any = rv.sql(sql)
     listed = found.collect() if hasattr(found, "collect") else found.fetchall()
     scales = [int(kind[:-1].split(",")[1]) if kind.startswith("decimal") else None for kind in types]
     return Counter(tuple(map(plain, map(_rounded, row, scales or [None] * len(row)))) for row in listed)

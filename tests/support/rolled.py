@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rollview import connect
+from rollview import Rollview, connect
 from rollview.delta.derivation import NEW, at
 from rollview.delta.partials import COUNT
 from rollview.engine.protocol import relation_name
@@ -23,6 +23,7 @@ from rollview.errors import VersionGone
 from rollview.limits import Limits
 from rollview.parse.stored_names import DELTA_PREFIX
 from rollview.plan.nodes import Scan
+from rollview.roll.extent import Extent
 from rollview.roll.rolling import Rolling, rolling
 from rollview.state.groups import Groups
 from rollview.store.edits import Append, DeleteMatching, Edit
@@ -52,16 +53,28 @@ class History:
     query: str
     keyed: tuple[bool, ...]
     transactions: list[list[Change]] = field(default_factory=list)
+    above: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The view, and those above it, by their names."""
+        return {"v": self.query, **self.above}
 
     def __str__(self) -> str:
-        lines = [f"tables with keys: {self.keyed}", self.query]
+        lines = [f"tables with keys: {self.keyed}", *(f"{name}: {query}" for name, query in self.views.items())]
         return "\n".join([*lines, *(f"  {', '.join(map(str, each))}" for each in self.transactions)])
 
 
-def history(seed: int, length: int = 12) -> History:
+def history(seed: int, length: int = 12, *, tower: bool = False) -> History:
+    """A random history of a view; with a ``tower``, of views on views, too."""
     choose = random.Random(seed)
     keyed = tuple(choose.random() < 0.5 for _ in range(choose.randint(2, 4)))
-    made = History(_query(choose, keyed), keyed)
+    if tower:
+        made = History(_floor(choose, ["t0", "t1"]), keyed)
+        made.above["w"] = _floor(choose, choose.choice([["v", "t1"], ["v", "v"], ["t0", "v"], ["v"], ["t1", "t0"]]))
+        made.above["x"] = _floor(choose, choose.choice([["w", "v"], ["v", "w"], ["w", "t0"], ["w"], ["w", "w"]]))
+    else:
+        made = History(_query(choose, keyed), keyed)
     there: list[list[Row]] = [[] for _ in keyed]
     for _ in range(length):
         touched = choose.sample(range(len(keyed)), 1 if choose.random() < 0.7 else choose.randint(1, len(keyed)))
@@ -97,6 +110,31 @@ def _query(choose: random.Random, keyed: Sequence[bool]) -> str:
     return _select(choose, keyed, choose.choice(["rows", "v", "groups", "groups", "total"]))
 
 
+def _floor(choose: random.Random, sources: Sequence[str]) -> str:
+    """A view with the columns k and v over tables and views that have them."""
+    source = f"{sources[0]} a"
+    last = "a"
+    if len(sources) > 1:
+        last = "b"
+        source += f" JOIN {sources[1]} b ON {choose.choice(['a.k = b.k', 'a.k = b.k', 'a.k <=> b.k', 'a.k = b.v'])}"
+    having = choose.choice(["", "", " HAVING COUNT(*) > 1", f" HAVING SUM({last}.v) > 2"])
+    where = choose.choice(["", "", f" WHERE a.v >= 1 OR {last}.k = 0"])
+    ids = ", ".join(
+        f"{name}.id AS i_{name}" for name, table in (("a", sources[0]), (last, sources[-1])) if table[0] == "t"
+    )
+    forms = [
+        f"SELECT a.k, {last}.v FROM {source}{where}",
+        f"SELECT a.k, {last}.v{', ' * bool(ids)}{ids if last == 'b' else ids.split(',')[0]} FROM {source}{where}",
+        f"SELECT DISTINCT a.k, {last}.v FROM {source}{where}",
+        f"SELECT a.k, SUM({last}.v) AS v, COUNT(*) AS n, AVG({last}.v) AS m FROM {source}{where} GROUP BY a.k{having}",
+        f"SELECT a.k + 1 AS k, COUNT({last}.v) AS v FROM {source}{where} GROUP BY a.k{having}",
+        f"SELECT COUNT(*) AS k, SUM({last}.v) AS v FROM {source}{where}{having}",
+        f"SELECT a.k, {last}.v FROM {source} UNION ALL SELECT k, v FROM {sources[0]} WHERE v > 0",
+        f"SELECT a.k, {last}.v FROM {source} UNION SELECT k, v FROM {sources[-1]}",
+    ]
+    return choose.choice(forms)
+
+
 def _select(choose: random.Random, keyed: Sequence[bool], shape: str) -> str:
     tables = list(range(len(keyed)))
     choose.shuffle(tables)
@@ -124,17 +162,27 @@ def _select(choose: random.Random, keyed: Sequence[bool], shape: str) -> str:
 class World:
     """A warehouse in which a history happens, and the view ``v`` of it."""
 
-    def __init__(self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE) -> None:
-        self.history, self.rv = made, connect("duckdb:", limits=limits)
+    def __init__(
+        self,
+        made: History,
+        *,
+        present_only: bool = False,
+        limits: Limits = AT_ONCE,
+        rv: Rollview | None = None,
+        keep: str | None = None,
+    ) -> None:
+        self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
+        self.present_only = present_only
         self._left: Iterator[list[Change]] = iter(made.transactions)
-        self._expected: dict[int, Any] = {}
+        self._expected: dict[tuple[str, int], Any] = {}
         self._many = 0
         for number, keyed in enumerate(made.keyed):
             self.rv.sql(f"CREATE TABLE t{number} (id INT, k INT, v INT{', PRIMARY KEY (id)' * keyed})")
         for _ in range(3):
             self.happen()
         self.rv.position()
-        self.rv.create("v", made.query, policy="INCREMENTAL")
+        for name, query in made.views.items():
+            self.rv.create(name, query, policy="INCREMENTAL", keep_changes=keep)
         self._commit, self._read = self.rv.store.commit, self.rv.store.read
         if present_only:
             self.rv.store.read = self._read_present  # type: ignore[method-assign]
@@ -142,7 +190,20 @@ class World:
 
     @property
     def rolled(self) -> Rolling:
-        return rolling(self.rv.catalog, "v")
+        return self.rolling("v")
+
+    def rolling(self, view: str) -> Rolling:
+        return rolling(self.rv.catalog, view)
+
+    def extent(self, view: str = "v") -> Extent:
+        """How far the delta of a view reaches."""
+        stored = self.rolling(view).delta.stored()
+        assert stored is not None
+        return stored.extent
+
+    def forget(self) -> None:
+        """What was computed does not hold any more: a view has another query."""
+        self._expected.clear()
 
     def happen(self) -> bool:
         """Commits the next transaction; False if there is none left."""
@@ -169,13 +230,14 @@ class World:
             yield Append(made.frame)
 
     @contextmanager
-    def interrupted(self, between: Callable[[], None], happening: float, choose: random.Random) -> Iterator[None]:
-        """Inside the block, transactions happen after each commit of the delta, and ``between`` is called."""
+    def interrupted(self, between: Callable[[str], None], happening: float, choose: random.Random) -> Iterator[None]:
+        """Inside the block, transactions happen after each commit of a delta, and ``between`` is called with the name
+        of its view."""
 
         def commit(table: str, *rest: Any, **more: Any) -> Any:
             done = self._commit(table, *rest, **more)
             if table.startswith(DELTA_PREFIX):
-                between()
+                between(table.removeprefix(DELTA_PREFIX))
                 while choose.random() < happening and self.happen():
                     pass
             return done
@@ -195,49 +257,68 @@ class World:
             self.happen()
         return found
 
-    def check(self) -> None:
+    def check(self, view: str = "v") -> None:
         """Definition 4.2: from where the delta begins, the rows with times up to any position up to the mark lead to the
         rows that the view has there."""
-        rolled = self.rolled
+        rolled = self.rolling(view)
         stored = rolled.delta.stored()
         assert stored is not None
         extent = stored.extent
         delta = self._fetched(rolled.delta.read(stored.version))
         names = [name for name, _ in self.rv.engine.columns(rolled.delta.read(stored.version))]
-        now = self.stored_at(extent.begin)
+        now = self.stored_at(extent.begin, view)
         for position in range(extent.begin + 1, extent.mark + 1):
             now = _after(rolled, names, now, [row for row in delta if row[-1] == position])
-            assert now == self.stored_at(position), f"at position {position} of {extent}\n{self.history}"
+            wanted = self.stored_at(position, view)
+            assert now == wanted, f"{view} at position {position} of {extent}\n{self.history}"
         assert all(row[-1] > extent.begin for row in delta)
 
-    def stored_at(self, position: int) -> Any:
-        """What the view has stored at a position, computed from its tables as they were there."""
-        if position not in self._expected:
-            rolled, vector = self.rolled, self.rv.catalog.clock.vector(position)
+    def canonical(self) -> Any:
+        """The delta with what cancels out left out: what it adds at each position up to the mark."""
+        rolled, mark = self.rolled, self.extent().mark
+        frame = rolled.delta.read(self.rv.store.version(rolled.delta.name))
+        names, found = [name for name, _ in self.rv.engine.columns(frame)], {}
+        rows = self._fetched(frame)
+        for position in sorted({row[-1] for row in rows if row[-1] <= mark}):
+            nothing: Any = {} if isinstance(rolled.state, Groups) else Counter()
+            if added := _after(rolled, names, nothing, [row for row in rows if row[-1] == position]):
+                found[position] = added
+        return found
+
+    def stored_at(self, position: int, view: str = "v") -> Any:
+        """What a view has stored at a position, computed from its tables as they were there."""
+        if (view, position) not in self._expected:
+            rolled = self.rolling(view)
             plan = at(rolled.state.plan, NEW, ())
             scans = [node for node in plan.walk() if isinstance(node, Scan)]
-            frames = {relation_name(s): self._read(s.table, vector[s.table].version) for s in scans}
+            frames = {relation_name(s): self._rows_at(s.table, position) for s in scans}
             rows = self._fetched(self.rv.engine.select(plan, frames))
-            self._expected[position] = _counted(rolled, [column.label for column in plan.columns], rows)
-        return self._expected[position]
+            self._expected[view, position] = _counted(rolled, [column.label for column in plan.columns], rows)
+        return self._expected[view, position]
 
-    def counted(self, frame: Any) -> Any:
+    def _rows_at(self, name: str, position: int) -> Any:
+        """The rows of a table at a position; those of a view are found by its query, through all levels."""
+        if name not in self.history.views:
+            return self._read(name, self.rv.catalog.clock.vector(position)[name].version)
+        view = self.rv.catalog.get(name)
+        frames = {given: self._rows_at(table, position) for given, table in view.sources.items()}
+        return self.rv.engine.query(view.query.text, frames)
+
+    def counted(self, frame: Any, view: str = "v") -> Any:
         """Stored rows, to be compared with ``stored_at``."""
         names = [name for name, _ in self.rv.engine.columns(frame)]
-        return _counted(self.rolled, names, self._fetched(frame))
+        return _counted(self.rolling(view), names, self._fetched(frame))
 
-    def shown_at(self, position: int) -> Counter[Any]:
-        """The rows of the view's query at a position."""
-        vector = self.rv.catalog.clock.vector(position)
-        view = self.rolled.view
-        frames = {name: self._read(table, vector[table].version) for name, table in view.sources.items()}
-        return Counter(self._fetched(self.rv.engine.query(view.query.text, frames)))
+    def shown_at(self, position: int, view: str = "v") -> Counter[Any]:
+        """The rows of a view's query at a position."""
+        return Counter(self._fetched(self._rows_at(view, position)))
 
-    def shown(self) -> Counter[Any]:
-        return Counter(self._fetched(relation(self.rv.catalog, "v").rows()))
+    def shown(self, view: str = "v") -> Counter[Any]:
+        return Counter(self._fetched(relation(self.rv.catalog, view).rows()))
 
     def _fetched(self, frame: Any) -> list[Any]:
-        return [tuple(row) for row in self.rv.engine.output(frame).fetchall()]
+        columns = self.rv.engine.arrow(frame).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def _counted(rolled: Rolling, names: Sequence[str], rows: Sequence[Any]) -> Any:

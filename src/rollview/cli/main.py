@@ -2,88 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import decimal
 import json
-import os
 import sys
-import time
-from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rollview.cli import rolling  # noqa: F401  registers its commands
+from rollview.cli.app import DEFAULT, Json, StoreName, StoreOption, Views, Warehouse, app, opened, reporting
 from rollview.cli.clock import as_of_option, show_commits, show_position
-from rollview.cli.outcomes import outcome_document, show_outcomes
+from rollview.cli.outcomes import show_outcomes
 from rollview.cli.prompt import run_prompt
-from rollview.cli.render import DIFFERENT, MISTAKE, Screen, error_document, exit_code
+from rollview.cli.render import DIFFERENT, MISTAKE, Screen
 from rollview.cli.status import show_status
 from rollview.cli.verification import show_verified
-from rollview.cli.watch import Watch
 from rollview.engine.spark_errors import spark_errors
-from rollview.errors import InternalError, RollviewError, UserError
+from rollview.errors import UserError
 from rollview.parse.tokens import split_script
-from rollview.session import Rollview, connect
-from rollview.strategy.no_op import NO_OP
-from rollview.views.results import FAILED, Outcome, RefreshResult
+from rollview.views.results import Outcome, RefreshResult
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Incremental materialized views for Apache Spark.\n\nExit codes: 0 done, 1 your mistake, 2 wrong usage, "
-    "3 verify found a difference, 4 not incremental, 70 a bug.",
-)
-
-
-class StoreName(str, Enum):
-    embedded = "embedded"
-    delta = "delta"
-
-
-Warehouse = Annotated[
-    Path, typer.Option("--warehouse", "-w", envvar="ROLLVIEW_WAREHOUSE", help="The warehouse folder.")
-]
-StoreOption = Annotated[
-    StoreName, typer.Option("--store", envvar="ROLLVIEW_STORE", help="How tables are read and written.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
-Views = Annotated[list[str] | None, typer.Argument(help="Views; all of them if none is named.")]
-DEFAULT = Path("warehouse")
-
-
-@contextlib.contextmanager
-def _reporting(screen: Screen) -> Iterator[None]:
-    """Turns errors into a message and an exit code; an exception that is not rollview's own is reported as a bug."""
-    try:
-        yield
-    except RollviewError as error:
-        screen.error(error)
-        raise typer.Exit(exit_code(error)) from error
-    except (typer.Exit, KeyboardInterrupt, BrokenPipeError):
-        raise
-    except Exception as error:
-        if os.environ.get("ROLLVIEW_DEBUG"):
-            raise
-        bug = InternalError(
-            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            todo="set ROLLVIEW_DEBUG=1 to see where, and report it with the statement that led here",
-        )
-        screen.error(bug)
-        raise typer.Exit(exit_code(bug)) from error
-
-
-def _open(screen: Screen, warehouse: Path, store: StoreName, *, must_exist: bool = True) -> Rollview:
-    is_address = ":" in str(warehouse).split("/")[0]  # connect reports a bad one
-    if must_exist and not is_address and not warehouse.exists():
-        raise UserError(
-            f"There is no folder {warehouse}",
-            todo="name the warehouse with --warehouse, or create one: rollview sql -w FOLDER -e 'CREATE TABLE …'",
-        )
-    with screen.busy("opening the warehouse"):
-        return connect(warehouse, store=store.value)
+__all__ = ["app", "main"]
 
 
 @app.command()
@@ -101,7 +41,7 @@ def sql(
 ) -> None:
     """Run SQL: given with -e, from files with -f, from a pipe, or typed at a prompt."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         texts = list(execute or [])
         for path in file or []:
             try:
@@ -115,7 +55,7 @@ def sql(
         if arg and prompt:
             raise UserError("--arg needs statements from -e, from -f or from a pipe")
         args = dict(map(_argument, arg or []))
-        rv = _open(screen, warehouse, store, must_exist=False)
+        rv = opened(screen, warehouse, store, must_exist=False)
         if args:
             statements = rv.bound(statements, args)
         if prompt:
@@ -144,7 +84,10 @@ def refresh(
     store: StoreOption = StoreName.embedded,
     full: Annotated[bool, typer.Option("--full", help="Recompute even if nothing has changed.")] = False,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Go to a time or a position of the commit clock, forward or back.")
+        str | None,
+        typer.Option(
+            "--as-of", help="Go to a time, a position of the commit clock, or versions of tables, forward or back."
+        ),
     ] = None,
     step_rows: Annotated[
         int | None, typer.Option("--step-rows", help="Go in several commits of about this many changed rows.")
@@ -160,9 +103,9 @@ def refresh(
     def stepped(result: RefreshResult) -> None:
         screen.err.print(f"{result.view}: a step of {result.rows_changed} changed rows", highlight=False)
 
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
-        moment = int(as_of) if as_of is not None and as_of.strip().isdigit() else as_of
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
+        moment = None if as_of is None else as_of_option(as_of)
         how: dict[str, Any] = {"full": full, "as_of": moment, "progress": stepped}
         how |= {"step_rows": step_rows, "step_seconds": step_seconds}
         with screen.busy(f"refreshing {', '.join(views) if views else 'all views'}"):
@@ -180,8 +123,8 @@ def refresh(
 def status(warehouse: Warehouse = DEFAULT, store: StoreOption = StoreName.embedded, as_json: Json = False) -> None:
     """Show the views and how fresh they are."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        show_status(screen, _open(screen, warehouse, store).views())
+    with reporting(screen):
+        show_status(screen, opened(screen, warehouse, store).views())
 
 
 @app.command()
@@ -194,8 +137,8 @@ def explain(
 ) -> None:
     """Show a view's definition, what it reads, and what its next refresh would do."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        found = _open(screen, warehouse, store).explanation(view)
+    with reporting(screen):
+        found = opened(screen, warehouse, store).explanation(view)
         if as_json:
             screen.emit(found.to_json())
         else:
@@ -208,8 +151,8 @@ def verify(
 ) -> None:
     """Compare views with their queries run from scratch; exit code 3 if one differs, 1 if one cannot be compared."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         found = []
         for name in rv.existing(views) if views else rv.catalog.names():
             with screen.busy(f"verifying {name}"):
@@ -222,49 +165,6 @@ def verify(
 
 
 @app.command()
-def watch(
-    views: Views = None,
-    warehouse: Warehouse = DEFAULT,
-    store: StoreOption = StoreName.embedded,
-    every: Annotated[float, typer.Option(help="Seconds between two checks.")] = 1.0,
-    rounds: Annotated[int, typer.Option(help="Stop after this many checks; 0 means never.")] = 0,
-    as_json: Json = False,
-) -> None:
-    """Refresh views whenever their base tables change, until Ctrl-C. Failures are retried, with growing pauses."""
-    screen = Screen(as_json=as_json)
-    printed = 0
-
-    def changed(outcome: Outcome) -> None:
-        nonlocal printed
-        printed += 1
-        if screen.as_json:
-            screen.emit(outcome_document(outcome))
-        else:
-            screen.out.print(
-                f"{time.strftime('%H:%M:%S')}  {outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  "
-                f"{outcome.seconds:.2f} s",
-                highlight=False,
-            )
-
-    def failed(view: str | None, error: RollviewError, again: float) -> None:
-        nonlocal printed
-        printed += 1
-        if screen.as_json:
-            screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(again, 3)})
-        else:
-            screen.error(error, view)
-            screen.err.print(f"tried again in {again:g} s", highlight=False)
-
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
-        watching = Watch(rv, rv.existing(views) if views else None, every, changed, failed)
-        with contextlib.suppress(KeyboardInterrupt):
-            watching.run(rounds)
-        if screen.as_json and not printed:
-            screen.emit({"outcome": NO_OP, "looks": watching.looks})
-
-
-@app.command()
 def commits(
     warehouse: Warehouse = DEFAULT,
     store: StoreOption = StoreName.embedded,
@@ -274,8 +174,8 @@ def commits(
 ) -> None:
     """List the commits of all tables in one order: position, time, the tables changed, their versions and rows."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         with screen.busy("looking at the tables"):
             found = rv.commits(after, upto)
         show_commits(screen, found)
@@ -290,8 +190,8 @@ def position(
 ) -> None:
     """Show the newest position of the commit clock, or the one of a time or of versions of tables."""
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
-        rv = _open(screen, warehouse, store)
+    with reporting(screen):
+        rv = opened(screen, warehouse, store)
         with screen.busy("looking at the tables"):
             found = rv.position(None if as_of is None else as_of_option(as_of))
         show_position(screen, rv, found)
@@ -308,7 +208,7 @@ def demo(
     from rollview.cli.demo import run_demo
 
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         run_demo(screen, rows, warehouse, store.value)
 
 
@@ -325,7 +225,7 @@ def bench(
     from rollview.cli.bench import run_bench
 
     screen = Screen(as_json=as_json)
-    with _reporting(screen):
+    with reporting(screen):
         run_bench(screen, suite, scale, spread, part, plot)
 
 

@@ -11,12 +11,13 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +28,9 @@ from rollview.errors import InternalError, NotIncremental, RollviewError
 OK, MISTAKE, USAGE, DIFFERENT, NOT_INCREMENTAL, BUG = 0, 1, 2, 3, 4, 70
 
 _LONGEST = 1000
+
+#: What takes longer than so many seconds shows that it goes on.
+_QUIET = 2.0
 
 
 def exit_code(error: RollviewError) -> int:
@@ -102,15 +106,23 @@ class Screen:
         self.err.print(text, soft_wrap=True)
 
     @contextlib.contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Shows progress: a spinner on a terminal; in a pipe, a line after work that took over 2 seconds."""
-        begin = time.monotonic()
+    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Shows progress: a spinner on a terminal; in a pipe, a line after work that took over 2 seconds. What is said
+        meanwhile is shown beside the spinner, or as a line if none has been shown for 2 seconds."""
+        begin = last = time.monotonic()
         if self.err.is_terminal and not self.as_json:
-            with self.err.status(f"{what} …"):
-                yield
+            with self.err.status(f"{what} …") as status:
+                yield lambda told: status.update(f"{what} … {escape(told)}")
             return
-        yield
-        if (spent := time.monotonic() - begin) > 2 and not self.as_json:
+
+        def say(told: str) -> None:
+            nonlocal last
+            if time.monotonic() - last > _QUIET and not self.as_json:
+                self.err.print(told, highlight=False, markup=False)
+                last = time.monotonic()
+
+        yield say
+        if (spent := time.monotonic() - begin) > _QUIET and not self.as_json:
             self.err.print(f"{what}: {spent:.1f} s", highlight=False)
 
 

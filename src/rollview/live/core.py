@@ -50,13 +50,10 @@ class Core:
         graph_of: GraphOf = best_graph,
         piece: int = 10_000,
         rows_in_memory: int = 1_000_000,
-        key: Sequence[int] | None = None,
     ) -> None:
-        """``key`` are the columns by which the rows of a change are put side by side. ``lock`` is held by those who
-        share the core between threads."""
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # held by those who share the core between threads
         self.shape, self.push, self.rows_in_memory = shape, push, rows_in_memory
-        self._key = None if key is None else shape.output.layout.places_of(key)
+        self._key: Sequence[int] | None = None
         self.interner = Interner()
         self.graph = graph_of(shape, look_ahead, piece)
         self._ingests = [Ingest(shape, part, self.interner, settings) for part in shape.parts]
@@ -129,6 +126,10 @@ class Core:
         if at is None or at.vertex is None:
             return self.graph.generate(0)
         return self.graph.generate(self.shape.vertices[at.vertex].parts[0], at.vertex, [at.key])
+
+    def put_together(self, key: Sequence[int]) -> None:
+        """From now on, rows of a change that have the same values in some columns are put side by side."""
+        self._key = self.layout.places_of(key)
 
     def net(self, *, distinct: bool = False) -> Net:
         """Adds up changes of the view; if they are ``distinct``, no two are of one row."""

@@ -93,8 +93,8 @@ def lookups(definition: Definition) -> list[str]:
 
 
 def _sizes(state: State) -> Iterator[str]:
-    with state.core.lock:
-        size, held = state.core.graph.size(), state.core.bytes
+    with state.reading() as core:
+        size, held = core.graph.size(), core.bytes
     rows = ", ".join(f"{count:,} of {table}" for table, count in state.counts.items())
     yield "  holds"
     yield (

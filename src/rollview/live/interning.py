@@ -5,6 +5,7 @@ Strings and binaries have even numbers, which are given to their bytes; arrays a
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -52,7 +53,8 @@ class Interner:
         """The numbers of the values of an array; 0 for NULL."""
         if pa.types.is_nested(values.type):
             found = np.array([self._nested.number(each, repr(each)) for each in values.to_pylist()], dtype=np.int64)
-            return 2 * found + (found != 0)
+            odd: Words = 2 * found + (found != 0)
+            return odd
         return 2 * self._texts.numbers(values)
 
     def array(self, numbers: Words, kind: pa.DataType) -> pa.Array:
@@ -61,9 +63,9 @@ class Interner:
             return pa.array([self._nested.values[number] for number in (numbers >> 1).tolist()], type=kind)
         return self._texts.array(numbers >> 1, kind)
 
-    def value(self, number: int) -> bytes:
+    def value(self, number: int) -> builtins.bytes:
         """The bytes of a string or binary."""
-        found: bytes = self._texts.array(np.array([number >> 1], dtype=np.int64), pa.binary())[0].as_py()
+        found: builtins.bytes = self._texts.array(np.array([number >> 1], dtype=np.int64), pa.binary())[0].as_py()
         return found
 
     def sweep(self, used: Iterable[int]) -> None:

@@ -20,7 +20,7 @@ from rollview.live.definition import Definition
 from rollview.live.explain import explained
 from rollview.live.follow.follower import Follower, poll
 from rollview.live.follow.source import Source, Step, now
-from rollview.live.given import weighted_rows
+from rollview.live.given import Given
 from rollview.live.graph.protocol import LookAhead
 from rollview.live.serve.callbacks import Callback, Callbacks, Direct, OnEnd
 from rollview.live.serve.condition import Where, condition
@@ -28,9 +28,8 @@ from rollview.live.serve.diff import Diff, Form
 from rollview.live.serve.envelopes import Envelope, check
 from rollview.live.serve.options import chosen
 from rollview.live.serve.subscription import Behind, Options, Subscription
-from rollview.live.serve.token import token_of, vector_in
+from rollview.live.serve.token import vector_in
 from rollview.live.state import State
-from rollview.store.protocol import Identity
 
 
 class Live:
@@ -50,7 +49,7 @@ class Live:
         self._made: State | None = State(definition, source, limits, push=push, look_ahead=look_ahead)
         self._callbacks = Callbacks(limits.live_callbacks)
         self._follower: Follower | None = None
-        self._given = 0  # the changes that were applied by hand
+        self._given = Given(definition.shape)
 
     @property
     def _state(self) -> State:
@@ -79,7 +78,7 @@ class Live:
     @property
     def token(self) -> str:
         """Where the view stands: a subscription can begin there, with ``since``."""
-        return token_of(self._state.place.vector, self._definition.fingerprint)
+        return self._state.place.token(self._definition.fingerprint)
 
     @property
     def error(self) -> Exception | None:
@@ -93,8 +92,7 @@ class Live:
         state = self._state
         asked = condition(self._definition.shape, self._definition.settings, where, self._definition.title)
         labels = list(self._definition.labels)
-        with state.core.lock:
-            core = state.core
+        with state.reading() as core:
             parts = []
             for rows, weights in state.rows(asked):
                 copied = rows if (weights == 1).all() else np.repeat(rows, weights, axis=0)
@@ -124,12 +122,9 @@ class Live:
                 "This live view follows its store",
                 todo="commit the change to the table; or make a live view of its own",
             )
-        given = {table: weighted_rows(self._definition.shape, table, rows) for table, rows in changes.items()}
+        given = {table: self._given.checked(table, rows) for table, rows in changes.items()}
         with state.moving():
-            number = self._given + 1
-            vector = {table: _beyond(identity, number) for table, identity in state.place.vector.items()}
-            diff = state.take(Step(given, vector, now()))
-            self._given = number
+            diff = state.take(Step(given, state.place.vector, now()), given=True)
             state.deliver(diff)
         return diff.rows
 
@@ -157,7 +152,7 @@ class Live:
         return self
 
     def _followed(self) -> State:
-        if self._given:
+        if self._state.place.given:
             raise UserError(
                 "This live view has changes that are not in its store", todo="make another one to follow the store"
             )
@@ -256,18 +251,16 @@ class Live:
         state = self._state
         if snapshot and since is not None:
             raise UserError("snapshot and since exclude each other", todo="give one of them")
+        if options.form.envelope is not Envelope.WEIGHTS:
+            state.put_together()
         if snapshot:
             return state.snapshot(options.condition)
         if since is None:
             return state.nothing()
         definition = self._definition
-        if since == self.token:
+        vector = vector_in(since, state.place, definition.fingerprint, definition.title)
+        if vector == state.place.vector:
             return state.nothing()
-        if self._given:
-            raise UserError(
-                "The diffs since this token are not known", why="changes were applied by hand, and are in no store"
-            )
-        vector = vector_in(since, state.place.vector, definition.fingerprint, definition.title)
         with self._engine.beside():
             return state.since(vector, options.condition)
 
@@ -285,8 +278,3 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _beyond(identity: Identity, number: int) -> Identity:
-    """The version of a table after so many changes that are in no commit."""
-    return Identity(f"{identity.table_id.split('+')[0]}+{number}", identity.version)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
 from pathlib import Path
 
 from rollview.errors import Unsupported
 from rollview.limits import Limits
-from rollview.live.graph.protocol import LookAhead
-from rollview.live.kernel.build import available
-from rollview.live.kernel.plan import plan_of
-from rollview.live.shape import Shape
+from rollview.live.core import Core
+from rollview.live.kernel.graph import CompiledGraph
 
 #: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept, in Python.
 _ROW, _COLUMN = 900, 60
@@ -20,6 +18,9 @@ _INTERNED = 60
 
 _MEMORY = Path("/proc/meminfo")
 
+#: What a container may take, and what it takes.
+_MOST, _TAKEN = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+
 
 class TooLarge(Unsupported):
     """A live view would take more memory than it may."""
@@ -27,20 +28,16 @@ class TooLarge(Unsupported):
     code = "too_large"
 
 
-def estimate(shape: Shape, counts: Mapping[str, int]) -> int:
-    """About how many bytes a live view over tables of so many rows takes, if no two rows have a tuple in common."""
-    if not available():
-        return sum(counts[part.table] * (_ROW + _COLUMN * len(part.fields)) for part in shape.parts)
-    plan, found = plan_of(shape, LookAhead.GLOBAL), 0.0
-    for part in shape.parts:
-        interned = sum(kind.interned for _, kind in part.fields)
-        found += counts[part.table] * (8 * plan.row_words(part.number) + _INTERNED * interned)
-    return int(found)
-
-
-def row_bytes(shape: Shape, table: str) -> int:
-    """The same for a row of a table."""
-    return estimate(shape, {each: int(each == table) for each in shape.tables})
+def row_bytes(core: Core) -> dict[str, int]:
+    """About how many bytes a row of each table takes, if no two rows have a tuple in common."""
+    found = dict.fromkeys(core.shape.tables, 0)
+    for part in core.shape.parts:
+        own = _ROW + _COLUMN * len(part.fields)
+        if isinstance(core.graph, CompiledGraph):
+            interned = sum(kind.interned for _, kind in part.fields)
+            own = 8 * core.graph.plan.row_words(part.number) + _INTERNED * interned
+        found[part.table] += own
+    return found
 
 
 def most(limits: Limits, held: int = 0) -> int:
@@ -71,10 +68,19 @@ def shown(size: int) -> str:
 
 def _free() -> int | None:
     """The bytes of memory that can be used without swapping, if the system tells."""
-    try:
+    found = [each for each in (_of_machine(), _of_container()) if each is not None]
+    return min(found, default=None)
+
+
+def _of_machine() -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _MEMORY.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
+    return None
+
+
+def _of_container() -> int | None:
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it has no limit
+        return max(int(_MOST.read_text(encoding="ascii")) - int(_TAKEN.read_text(encoding="ascii")), 0)
     return None

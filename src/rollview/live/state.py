@@ -20,10 +20,11 @@ from rollview.live.definition import Definition
 from rollview.live.follow.source import Source, Step, Vector, load, now
 from rollview.live.graph.protocol import LookAhead
 from rollview.live.interning import Words
-from rollview.live.serve.condition import Condition, Selection, start_of
-from rollview.live.serve.diff import Diff, Place, selected
+from rollview.live.serve.condition import NOWHERE, Condition, Selection, start_of
+from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscribers import Subscribers
+from rollview.live.serve.token import Place
 
 #: Interned values are swept when there are twice as many as after the last time, and at least so many.
 _SWEEP = 10_000
@@ -45,14 +46,15 @@ class State:
         self._mover: int | None = None
         self._swept = _SWEEP
         self._unchecked = 0
+        self._by_key = False
         self.error: RollviewError | None = None
-        self._row_bytes = {table: memory.row_bytes(definition.shape, table) for table in definition.shape.tables}
+        self._row_bytes = memory.row_bytes(self._empty())
         vector = source.newest()
         self.counts = source.counts(vector)
-        self.estimate = memory.estimate(definition.shape, self.counts)
+        self.estimate = sum(count * self._row_bytes[table] for table, count in self.counts.items())
         memory.check(definition.title, self.estimate, limits)
         self.core = self._loaded(vector)
-        self.place = Place(vector, 0, now())
+        self.place = Place(vector, 0, 0, now())
 
     @property
     def push(self) -> bool:
@@ -68,18 +70,24 @@ class State:
         """The diff from where the view stands to there."""
         return Diff(self.core, self.core.net().done(), self.place, self.place)
 
-    def _loaded(self, vector: Vector) -> Core:
-        """A core with the rows of the tables at a vector."""
+    def _empty(self) -> Core:
         core = Core(
             self.definition.shape,
             self.definition.settings,
             push=self._push,
             look_ahead=self._look_ahead,
             rows_in_memory=self.limits.live_rows_in_memory,
-            key=self.definition.key,
         )
+        if self._by_key and self.definition.key is not None:
+            core.put_together(self.definition.key)
+        return core
+
+    def _loaded(self, vector: Vector) -> Core:
+        """A core with the rows of the tables at a vector."""
+        core = self._empty()
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
+        memory.check(self.definition.title, core.bytes, self.limits, core.bytes)  # with its groups
         return core
 
     @contextlib.contextmanager
@@ -99,19 +107,21 @@ class State:
             finally:
                 self._mover = None
 
-    def take(self, step: Step) -> Diff:
-        """Moves the view by a step. The diff is not delivered yet. If it fails, nothing is changed."""
+    def take(self, step: Step, *, given: bool = False) -> Diff:
+        """Moves the view by a step, which may be ``given`` by hand. The diff is not delivered yet. If it fails, nothing
+        is changed."""
         core = self.core
         with core.lock:
             self._check_room(step.changes)
             change = core.apply(step.changes)
-            before, self.place = self.place, Place(step.vector, self.place.number + 1, step.time)
+            before = self.place
+            self.place = Place(step.vector, before.given + given, before.number + 1, step.time)
             return Diff(core, change, before, self.place)
 
     def _check_room(self, changes: Mapping[str, pa.Table]) -> None:
         """Raises TooLarge if there is no room for changed rows. Small changes are looked at together."""
         self._unchecked += sum(rows.num_rows * self._row_bytes[table] for table, rows in changes.items())
-        if self._unchecked > _CHECKED_BYTES:
+        if self._unchecked > min(_CHECKED_BYTES, self.limits.live_bytes // 10):
             held = self.core.bytes
             memory.check(self.definition.title, held + self._unchecked, self.limits, held)
             self._unchecked = 0
@@ -136,9 +146,25 @@ class State:
             for rows, weights in core.rows():
                 net.add(rows, weights)
         with old.lock:
-            self.core, self.place = core, Place(vector, before.number + 1, now())
+            self.core, self.place = core, Place(vector, 0, before.number + 1, now())
         self.subscribers.move(core)
         return Diff(core, net.done(), before, self.place)
+
+    def put_together(self) -> None:
+        """From now on, the rows of a diff that have the same key are side by side."""
+        if not self._by_key and self.definition.key is not None:
+            self._by_key = True
+            self.core.put_together(self.definition.key)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Core]:
+        """The core; it is not changed inside the block."""
+        while True:
+            core = self.core
+            with core.lock:
+                if core is self.core:  # it may have been made again meanwhile
+                    yield core
+                    return
 
     def selection(self, condition: Condition) -> Selection:
         return Selection(self.core, condition, self.definition.settings)
@@ -146,14 +172,13 @@ class State:
     def rows(self, condition: Condition) -> Iterator[tuple[Words, Words]]:
         """The rows that satisfy a condition with the numbers of their copies; the core is not changed meanwhile."""
         core = self.core
-        selection = self.selection(condition)
-        for rows, weights in core.rows(start_of(core, condition)):
+        selection, start = self.selection(condition), start_of(core, condition)
+        for rows, weights in core.rows(start) if start is not NOWHERE else ():
             yield filtered(rows, weights, selection.kept(rows))
 
     def snapshot(self, condition: Condition) -> Diff:
         """The rows that satisfy a condition, as the diff from nothing."""
-        core = self.core
-        with core.lock:
+        with self.reading() as core:
             net = core.net()
             for rows, weights in self.rows(condition):
                 net.add(rows, weights)
@@ -164,7 +189,7 @@ class State:
         back = self.source.between(self.place.vector, vector)
         forth = self.source.between(vector, self.place.vector)
         core, here = self.core, self.place
-        there = Place(vector, here.number, here.time)
+        there = Place(vector, 0, here.number, here.time)
         with core.lock:
             self._check_room(back)
             core.apply(back)
@@ -173,5 +198,5 @@ class State:
             if condition.whole:
                 return diff
             selection = self.selection(condition)
-            pieces = diff.change.pieces(100_000)
+            pieces = diff.change.pieces(PIECE)
             return selected(diff, (filtered(rows, weights, selection.kept(rows)) for rows, weights in pieces))

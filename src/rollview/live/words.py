@@ -111,7 +111,11 @@ def kind_of(name: str) -> Kind:
         return Kind(text, pa.list_(kind_of(text[6:-1]).arrow))
     if text.startswith("struct<") and text.endswith(">"):
         return Kind(text, pa.struct([(n, kind_of(k).arrow) for n, k in _members(name[7:-1])]))
-    raise Unsupported(f"A live view cannot hold values of type {name}")
+    raise Unsupported(
+        f"A live view cannot hold values of type {name}",
+        why="they have no form of a fixed width, or equal values of the type can have different forms",
+        todo="CAST them to another type in the query, or leave the column out",
+    )
 
 
 def _members(text: str) -> list[tuple[str, str]]:

@@ -32,12 +32,20 @@ First = Callable[[str, Goal], RefreshResult | None]
 
 
 def refresh_upstream(
-    catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST, first: First | None = None
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    goal: Goal = NEWEST,
+    pace: Pace | None = None,
+    progress: Callable[[RefreshResult], None] | None = None,
+    first: First | None = None,
 ) -> RefreshResult:
     """Refreshes the views that a view reads, directly or through others, and then the view itself. Raises the error of
     the view, or that of a view upstream because of which it was not refreshed."""
     catalog.get(name)
-    done = refresh_all(catalog, upstream(catalog, [name]), full=full, goal=goal, first=first)
+    names = upstream(catalog, [name])
+    done = refresh_all(catalog, names, full=full, goal=goal, pace=pace, progress=progress, first=first)
     outcomes = {each.view: each for each in done}
     last = outcomes[name]
     if last.because is None:

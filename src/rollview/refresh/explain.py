@@ -171,10 +171,10 @@ def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
     reason = why_full(catalog, view, before, target, False, bool(now.went_back))
     if reason is not None:
         return Next(FULL, REASONS[reason], reason)
-    return _followed(catalog, view, before.vector, target)
+    return followed(catalog, view, before.vector, target)
 
 
-def _followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
+def followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
     """The incremental refresh from one vector to another."""
     changed, growing, rows, known = [], [], 0, True
     for table in view.tables:

@@ -68,6 +68,15 @@ class Next:
 
 
 @dataclass(frozen=True)
+class Propagation:
+    """Whether a view can be propagated, how or why not, and between which positions its changes are kept."""
+
+    applies: bool
+    why: str
+    kept: str | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A view and its next refresh. ``details`` are the plan, the compiled SQL and the stages of a refresh in which
     every table changed; they are shown if ``text`` is asked to be verbose."""
@@ -89,6 +98,7 @@ class Explanation:
     upstream: str | None = None
     not_planned: str | None = None
     bug: str | None = None
+    propagation: Propagation | None = None
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)
     keep_changes: str | None = None
 
@@ -118,6 +128,10 @@ class Explanation:
         lines += ["  strategies"]
         for each in self.strategies:
             lines.append(f"    {each.strategy:<19}  {'yes' if each.applies else 'no ':<3}  {each.why}")
+        if self.propagation is not None:
+            told = self.propagation
+            lines += ["  propagation", f"    {'yes' if told.applies else 'no '}  {told.why}"]
+            lines += [] if told.kept is None else [f"    changes are kept {told.kept}"]
         lines += ["  next refresh", *self._next()]
         return "\n".join(lines)
 

@@ -10,9 +10,13 @@
 | ``stored.py`` | the table of a delta |
 | ``begin.py`` | where a delta begins, and when it begins again |
 | ``schedule.py`` | which changes the next query takes in |
-| ``sources.py`` | the commits and the changed rows of a view's tables |
+| ``source.py`` | what a view reads: rows at a position, and changes with their times |
+| ``shelf.py`` | what is read of the tables in one run, once for all its views |
+| ``table_source.py`` | a base table as a source |
+| ``view_source.py`` | a view as a source of views above it |
 | ``forward.py`` | one forward query |
-| ``propagate.py`` | forward queries, each a commit |
+| ``propagate.py`` | forward queries of one view, each a commit |
+| ``run.py`` | several views, those that are read first |
 | ``apply.py`` | the delta merged into the stored view |
 | ``prune.py`` | old changes removed from a delta, and then from the disk |
 | ``reach.py`` | how far a delta reaches, for people, and what it needs of the base tables |
@@ -22,5 +26,6 @@
 | ``visible.py`` | rows of a delta as changes of the rows that readers see |
 | ``derived.py`` | the change between two vectors, derived from the changes of the tables |
 | ``between.py`` | the change between two moments, found in the cheapest way |
+| ``explain.py`` | what explain says of propagating a view |
 | ``results.py`` | what propagating did |
 """

@@ -28,7 +28,10 @@ from rollview.store.protocol import Commit, Identity
 from rollview.strategy.no_op import NO_OP
 from rollview.strategy.plan import Advance, RefreshPlan, incremental
 from rollview.views.catalog import Catalog, Reflected
+from rollview.views.goal import Goal
+from rollview.views.past import Past
 from rollview.views.results import APPLY, Ran, RefreshResult, since
+from rollview.views.upstream import base_tables
 from rollview.views.write import is_ours, stamped
 
 logger = logging.getLogger("rollview")
@@ -88,14 +91,13 @@ class _Gone:
 def _way(rolled: Rolling, position: int | None) -> _Way:
     """Raises UserError for a position that the delta does not reach."""
     before = rolled.reflected()
-    stored = applicable(rolled, before)
+    stored = applicable(rolled)
     extent, reach = stored.extent, Reachable(rolled, stored)
     goal = extent.mark if position is None else position
     upto = reach.within(goal)
     if upto is None:
         raise _not_reached(rolled, extent, goal)
-    at = rolled.catalog.clock.vector(upto)
-    vector = {table: at[table] for table in rolled.view.tables}
+    vector = _vector(rolled, upto)
     shown = upto if vector == before.vector else reach.position(before.vector)
     if shown is None:
         stands = rolled.standing()
@@ -108,12 +110,32 @@ def _way(rolled: Rolling, position: int | None) -> _Way:
     return _Way(before, stored, shown, upto, goal, vector)
 
 
-def applicable(rolled: Rolling, before: Reflected) -> Stored:
+def _vector(rolled: Rolling, goal: int) -> dict[str, Identity]:
+    """The versions that a view shows at a position. A view on a view needs one that is stored: if the view below stands
+    before the position, it is brought there."""
+    catalog, view, at = rolled.catalog, rolled.view, rolled.catalog.clock.vector(goal)
+    there = Goal({table: at[table] for table in base_tables(catalog, [view.name])}, exact=True)
+    for table in rolled.below:
+        if Past(catalog, table).showing(there.vector) is None:
+            shown = rolling(catalog, table).standing()
+            if shown is None or shown > goal:
+                raise UserError(
+                    f"{view.title} cannot be applied up to position {goal}",
+                    why=f"no stored version of {table}, which it reads, shows that position",
+                    todo=f"rv.apply({table!r}, as_of={goal}) first",
+                )
+            apply(catalog, table, goal)
+    return there.versions(catalog, view)
+
+
+def applicable(rolled: Rolling) -> Stored:
     """The delta of a view. Raises UserError if there is none for the rows that are stored."""
-    stored = rolled.delta.stored()
-    if stored is None or stored.extent.epoch != before.epoch:
+    stored = rolled.delta.current()
+    if stored is None:
         title = rolled.view.title
-        why = "it has no timed delta yet" if stored is None else "it was recomputed or replaced since"
+        why = "it has no timed delta yet"
+        if rolled.delta.stored() is not None:
+            why = "it was recomputed or replaced since, or a view that it reads was"
         raise UserError(f"Nothing has been propagated for {title}", why=why, todo=f"rv.propagate({title!r})")
     return stored
 

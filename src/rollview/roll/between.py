@@ -31,10 +31,11 @@ from rollview.roll.derived import derived_changes, no_changes
 from rollview.roll.reachable import Reachable, reachable
 from rollview.roll.reading import STORED_ROWS, as_stored, nearest, read_as_of, shown_at, state_at
 from rollview.roll.rows import DELTA_ROWS
-from rollview.roll.sources import TableSource
+from rollview.roll.shelf import Shelves
+from rollview.roll.table_source import TableSource
 from rollview.roll.visible import back, stored_changes
 from rollview.views.catalog import Catalog
-from rollview.views.changes import ChangeSet, ChangeSets
+from rollview.views.changes import ChangeSet
 from rollview.views.goal import Goal
 from rollview.views.past import Past
 from rollview.views.relation import added, difference, relation, scan_of
@@ -81,8 +82,9 @@ def _of_table(catalog: Catalog, name: str, after: Moment, upto: Moment, stack: E
     if timed:
         assert after.position is not None
         assert upto.position is not None
-        sets = stack.enter_context(ChangeSets(engine, catalog.limits))
-        kept = TableSource(catalog, name, names, sets).changes(after.position, upto.position)
+        shelves = Shelves(catalog, lambda table: names, upto.position, catalog.limits.changes_here)
+        stack.callback(shelves.close)
+        kept = TableSource(catalog, name, names, shelves).changes(after.position, upto.position)
         stack.callback(engine.forget, [kept])
         return kept.frame
     if first == last:

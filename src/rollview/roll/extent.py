@@ -41,7 +41,9 @@ class Unswept:
 class Extent:
     """All changes of each table with positions after ``begin`` and up to ``forwarded`` have been joined with the other
     tables. ``epoch`` is that of the state to which the delta can be applied. ``paces`` are the rows that the next query
-    of each table takes in, if that adapts to the time taken. ``pruned`` says that the delta began earlier once."""
+    of each table takes in, if that adapts to the time taken. ``pruned`` says that the delta began earlier once.
+    ``birth`` is another one whenever the delta begins again; ``below`` has those of the deltas of the views that the
+    view reads."""
 
     epoch: str
     begin: int
@@ -52,6 +54,8 @@ class Extent:
     sequence: int = 1
     pruned: bool = False
     unswept: Unswept | None = None
+    birth: str = ""
+    below: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mark(self) -> int:

@@ -13,7 +13,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from rollview.errors import NotIncremental, UserError
+from rollview.errors import NotIncremental, UserError, VersionGone
 from rollview.refresh import batch
 from rollview.refresh.reasons import why_full
 from rollview.refresh.refresh import refresh_view
@@ -25,6 +25,7 @@ from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
 from rollview.views.goal import NEWEST, Goal
 from rollview.views.history import went_back
+from rollview.views.past import base_vector
 from rollview.views.results import Outcome, RefreshResult, in_all
 
 logger = logging.getLogger("rollview")
@@ -43,9 +44,7 @@ def refresh(
     progress: OnResult | None = None,
 ) -> RefreshResult:
     """Brings a view to a goal."""
-    first = None if full else applied_first(catalog, name, goal)
-    if first is not None and progress is not None and pace is not None:
-        progress(first)
+    first = None if full else _applied_first(catalog, None if pace is None else progress, name, goal)
     if pace is None:
         rest = refresh_view(catalog, name, full=full, goal=goal)
     else:
@@ -64,14 +63,38 @@ def refresh_all(
     progress: OnResult | None = None,
 ) -> list[Outcome]:
     """Brings views to one goal: see ``refresh/batch``."""
-    first = functools.partial(applied_first, catalog)
-    how = {"full": full, "resting": resting, "goal": goal, "pace": pace, "progress": progress}
-    return batch.refresh_all(catalog, names, first=first, **how)  # type: ignore[arg-type]
+    return batch.refresh_all(
+        catalog,
+        names,
+        full=full,
+        resting=resting,
+        goal=goal,
+        pace=pace,
+        progress=progress,
+        first=functools.partial(_applied_first, catalog, None if pace is None else progress),
+    )
 
 
-def refresh_upstream(catalog: Catalog, name: str, *, full: bool = False, goal: Goal = NEWEST) -> RefreshResult:
+def refresh_upstream(
+    catalog: Catalog,
+    name: str,
+    *,
+    full: bool = False,
+    goal: Goal = NEWEST,
+    pace: Pace | None = None,
+    progress: OnResult | None = None,
+) -> RefreshResult:
     """Brings the views that a view reads to a goal, and then the view."""
-    return batch.refresh_upstream(catalog, name, full=full, goal=goal, first=functools.partial(applied_first, catalog))
+    first = functools.partial(_applied_first, catalog, None if pace is None else progress)
+    return batch.refresh_upstream(catalog, name, full=full, goal=goal, pace=pace, progress=progress, first=first)
+
+
+def _applied_first(catalog: Catalog, progress: OnResult | None, name: str, goal: Goal) -> RefreshResult | None:
+    """The first step of a view, which is told if there is one."""
+    done = applied_first(catalog, name, goal)
+    if done is not None and progress is not None:
+        progress(done)
+    return done
 
 
 def applied_first(catalog: Catalog, name: str, goal: Goal) -> RefreshResult | None:
@@ -103,15 +126,21 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
             return None
     except UserError:  # the refresh says what is wrong
         return None
-    stop = _last(found, shown, target, exact=goal.exact)
-    if stop is None:
+    bases = base_vector(catalog, view, target)
+    stop = None if bases is None else _last(found, shown, bases, exact=goal.exact)
+    if stop is None or found.vector(stop) == found.vector(shown):
         return None
-    at = catalog.clock.vector(stop)
-    start = {table: at[table] for table in view.tables}
-    if start == {table: before.vector[table] for table in view.tables}:
+    try:  # a view that is read must have a stored version there
+        start = _goal_at(found, stop).versions(catalog, view)
+    except VersionGone:
         return None
     way = Way(catalog, view, start, target)
     return None if way.changed and recomputing_is_cheaper(catalog, view, target, way) else stop
+
+
+def _goal_at(found: Reachable, position: int) -> Goal:
+    """Where the base tables stand at a position."""
+    return Goal({table: at for table, at in found.vector(position).items() if at is not None}, exact=True)
 
 
 def _is_recomputed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> bool:
@@ -126,7 +155,7 @@ def _last(found: Reachable, shown: int, target: Mapping[str, Identity], *, exact
 
     def ahead(position: int) -> list[int]:
         at = clock.vector(position)
-        return [(at[table].version or 0) - (target[table].version or 0) for table in found.rolled.view.tables]
+        return [(at[table].version or 0) - (wanted.version or 0) for table, wanted in target.items()]
 
     if all(each <= 0 for each in ahead(shown)):
         positions = range(shown, extent.mark + 1)

@@ -1,6 +1,5 @@
-"""Propagation: the changes of a view's tables are joined into its timed delta by forward queries, each a commit.
+"""Propagation of one view: the changes of its tables are joined into its timed delta by forward queries, each a commit.
 
-    look       the clock numbers the commits that are there                  clock/
     begin      the first time, the delta begins where the view stands        roll/begin
     schedule   which changes of which table go next                          roll/schedule
     forward    the query, over history or over what is present               roll/forward
@@ -12,7 +11,6 @@ commits counts, and the other goes on from it.
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import replace
 
@@ -21,50 +19,18 @@ from rollview.engine.protocol import Kept
 from rollview.errors import VersionGone
 from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
-from rollview.roll.begin import Begun, begun, overtaken
+from rollview.roll.begin import Begun
 from rollview.roll.extent import Extent
 from rollview.roll.forward import Forwarding, Present, by_history, by_presence
-from rollview.roll.prune import tend
-from rollview.roll.results import ForwardStep, OnStep, Propagated
+from rollview.roll.results import ForwardStep
+from rollview.roll.rolling import Rolling, rolling, way_of
 from rollview.roll.schedule import Backlog, Interval, freely, next_interval
-from rollview.roll.sources import TableSource
+from rollview.roll.shelf import Shelves
+from rollview.roll.table_source import TableSource
+from rollview.roll.view_source import ViewSource
 from rollview.views.catalog import Catalog
-from rollview.views.changes import ChangeSets
 from rollview.views.relation import check_columns, relation
 from rollview.views.results import since
-
-logger = logging.getLogger("rollview")
-
-
-def propagate(
-    catalog: Catalog, name: str, pace: Pace, steps: int | None = None, on_step: OnStep | None = None
-) -> Propagated:
-    """Forwards the changes of a view's tables up to the newest position, or by some ``steps``."""
-    start = time.monotonic()
-    newest = looked(catalog)
-    at = begun(catalog, name, newest)
-    first, refreshed, lost = at.extent, at.refreshed, 0
-    done: list[ForwardStep] = []
-    while lost < catalog.limits.refresh_attempts:
-        with ChangeSets(catalog.engine, catalog.limits) as changes, catalog.engine.settings(at.rolled.view.settings):
-            running = Propagation(at, pace, changes, newest)
-            while steps is None or len(done) < steps:
-                step = running.step()
-                if step is None:
-                    break
-                lost = 0
-                done.append(step)
-                logger.info("%s", step)
-                if on_step is not None:
-                    on_step(step)
-            if running.finish():
-                tend(catalog, name)
-                marks = (running.extent.begin, first.mark, running.extent.mark, newest)
-                return Propagated(name, *marks, tuple(done), since(start), refreshed)
-        lost += 1
-        at = begun(catalog, name, newest)
-        refreshed = refreshed or at.refreshed
-    raise overtaken(name)
 
 
 def looked(catalog: Catalog) -> int:
@@ -75,20 +41,22 @@ def looked(catalog: Catalog) -> int:
 
 class Propagation:
     """Forwards the changes of one view's tables, from an extent up to a position. It ends if another session commits to
-    the view's delta."""
+    the view's delta (``overtaken``)."""
 
-    def __init__(self, at: Begun, pace: Pace, changes: ChangeSets, newest: int) -> None:
+    def __init__(self, at: Begun, pace: Pace, shelves: Shelves, newest: int) -> None:
         self.rolled, self.view, self.extent = at.rolled, at.rolled.view, at.extent
-        self._catalog, self._pace, self._newest = at.rolled.catalog, pace, newest
-        self._overtaken = False
-        self._sources = {table: self._source(table, changes) for table in self.rolled.tables}
-        self._backlogs = self._known(newest)
+        self._catalog, self._pace = at.rolled.catalog, pace
+        self.overtaken = False
+        views = {table: ViewSource(*self._below(table)) for table in self.rolled.below}
+        tables = {table: TableSource(*self._checked(table), shelves) for table in self.rolled.bases}
+        self._tables, self._sources = tables, {**views, **tables}
+        self._backlogs = self._known(min([newest, *(view.mark for view in views.values())]))
         self._forwarding = Forwarding(self._catalog, self.view, self.rolled.state, self._sources)
 
     def step(self) -> ForwardStep | None:
         """Runs the next forward query, and commits its rows. None if there is nothing to forward, or another session
         was faster."""
-        interval = None if self._overtaken else self._next()
+        interval = None if self.overtaken else self._next()
         if interval is None:
             return None
         start = time.monotonic()
@@ -98,7 +66,7 @@ class Propagation:
             seconds = since(start)
             extent = self._after(interval, way, seconds)
             if self.rolled.delta.append(rows, extent) is None:
-                self._overtaken = True
+                self.overtaken = True
                 return None
         finally:
             self._forwarding.forget()
@@ -108,19 +76,16 @@ class Propagation:
         place = interval.table, interval.after, interval.upto
         return ForwardStep(self.view.name, *place, part, *counts, since(start), extent.mark)
 
-    def finish(self) -> bool:
-        """Commits that up to the newest position nothing is left to forward, if that is so. False if another session
-        was faster."""
-        if self._overtaken:
-            return False
+    def finish(self) -> None:
+        """Commits how far the tables are forwarded if those intervals count in which nothing was changed."""
         free = self._freely()
-        if free == self.extent.forwarded:
-            return True
+        if self.overtaken or free == self.extent.forwarded:
+            return
         extent = self.extent.after(forwarded=free)
         if self.rolled.delta.append(None, extent) is None:
-            return False
-        self.extent = extent
-        return True
+            self.overtaken = True
+        else:
+            self.extent = extent
 
     def _next(self) -> Interval | None:
         cut = self.extent.cut
@@ -147,17 +112,14 @@ class Propagation:
         return self.extent.after(forwarded=forwarded, cut=cut, way=way, paces=paces)
 
     def _rows(self, interval: Interval) -> tuple[Kept | None, Way]:
-        """The rows of a forward query. Tables are seen by their history, or by their presence if the store keeps no
-        history of one of them. The way changes only where the tables stand level."""
-        forwarded, way = self._freely(), self.extent.way
-        if self.extent.is_level:
-            kept = all(map(self._catalog.store.keeps_history, self._sources))
-            way = Way.HISTORY if kept else Way.PRESENCE
+        """The rows of a forward query."""
+        forwarded, way = self._freely(), way_of(self.rolled, self.extent)
         if way is Way.HISTORY:
             return self._forwarding.run(interval, by_history(interval, forwarded, self._backlogs, self._sources)), way
         present = self._present()
-        backlogs = self._known(max(each.position for each in present.values()))
-        return self._forwarding.run(interval, by_presence(interval, forwarded, present, backlogs)), way
+        later = {name: max(each.position, interval.upto) for name, each in present.items()}
+        backlogs = self._backlogs | {name: self._backlog(name, upto) for name, upto in later.items()}
+        return self._forwarding.run(interval, by_presence(interval, forwarded, present, backlogs, self._sources)), way
 
     def _freely(self) -> dict[str, int]:
         """How far the tables are forwarded, intervals without changes among them; between the parts of a commit, as the
@@ -168,7 +130,7 @@ class Propagation:
     def _present(self) -> dict[str, Present]:
         """What the tables have now, read one after the other; each later than the interval was chosen."""
         read = {}
-        for table, source in self._sources.items():
+        for table, source in self._tables.items():
             version = self._catalog.store.version(table)
             read[table] = (source.rows(version), version)
         looked(self._catalog)
@@ -184,11 +146,19 @@ class Propagation:
 
     def _known(self, newest: int) -> dict[str, Backlog]:
         """The commits of each table that may have to be forwarded or compensated."""
-        return {table: source.backlog(self.extent.mark, newest) for table, source in self._sources.items()}
+        return {table: self._backlog(table, newest) for table in self._sources}
 
-    def _source(self, table: str, changes: ChangeSets) -> TableSource:
+    def _backlog(self, table: str, upto: int) -> Backlog:
+        return self._sources[table].backlog(self.extent.mark, upto)
+
+    def _checked(self, table: str) -> tuple[Catalog, str, list[str]]:
+        """A base table, and the columns that the view uses, which are as they were when it was created."""
         used, now = used_columns(self._catalog, self.view, table), relation(self._catalog, table)
         version = now.identity().version
         assert version is not None
         check_columns(now, self.view.bases[table], used, version)
-        return TableSource(self._catalog, table, used, changes)
+        return self._catalog, table, used
+
+    def _below(self, name: str) -> tuple[Rolling, list[str]]:
+        """A view that the view reads, and the columns that it uses."""
+        return rolling(self._catalog, name), used_columns(self._catalog, self.view, name)

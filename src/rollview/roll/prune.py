@@ -18,6 +18,7 @@ from rollview.roll.extent import Extent, Unswept
 from rollview.roll.stored import DeltaTable, Stored
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
+from rollview.views.past import standing
 
 logger = logging.getLogger("rollview")
 
@@ -31,8 +32,8 @@ def tend(catalog: Catalog, name: str) -> None:
     try:
         view = catalog.get(name)
         delta = DeltaTable(catalog, view)
-        stored, reflected = delta.stored(), catalog.reflected(view)
-        if stored is None or stored.extent.epoch != reflected.epoch:
+        stored, reflected = delta.current(), catalog.reflected(view)
+        if stored is None:
             return
         now = datetime.now(timezone.utc)
         if (bound := _bound(catalog, view, stored.extent, reflected, now)) is not None:
@@ -51,7 +52,7 @@ def kept_seconds(catalog: Catalog, view: View) -> int:
 def _bound(catalog: Catalog, view: View, extent: Extent, reflected: Reflected, now: datetime) -> int | None:
     """The position up to which nothing is needed; None if it is not worth a commit."""
     keep, clock = kept_seconds(catalog, view), catalog.clock
-    shown = clock.of(reflected.vector)
+    shown = standing(catalog, view, reflected.vector)
     if shown is None:
         return None
     old = clock.known_at(now - timedelta(seconds=keep))

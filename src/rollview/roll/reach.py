@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from rollview.errors import RollviewError
 from rollview.roll.stored import DeltaTable, Stored
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
+from rollview.views.past import standing
+from rollview.views.results import Reach
 from rollview.views.upstream import base_tables
-
-
-@dataclass(frozen=True)
-class Reach:
-    """``shown`` is the position at which the view stands, if it stands at one, and ``time`` that position's time.
-
-    The delta reaches from the position ``oldest`` up to ``mark``, the high-water mark. ``lag`` counts the commits of
-    the view's base tables after the mark, and ``lag_seconds`` is the age of the first of them: 0 if there is none. A
-    view without a delta for the rows that it has stored has neither ``oldest`` nor ``mark``, and no lag.
-
-    ``needed`` says of each base table from which version on its history is still needed to follow it: the rows of this
-    version, and all changes since."""
-
-    view: str
-    shown: int | None
-    time: datetime | None
-    oldest: int | None
-    mark: int | None
-    lag: int | None
-    lag_seconds: float | None
-    needed: Mapping[str, int]
 
 
 class Reaches:
@@ -45,19 +25,26 @@ class Reaches:
         """Raises Damaged if the view or its delta cannot be read."""
         catalog, view = self._catalog, self._catalog.get(name)
         reflected = catalog.reflected(view)
-        stored = DeltaTable(catalog, view).stored()
-        if stored is not None and stored.extent.epoch != reflected.epoch:
-            stored = None
+        stored = DeltaTable(catalog, view).current()
         if stored is not None and not self._looked:
             catalog.clock.look(catalog.numbered())
             self._looked = True
-        shown = catalog.clock.of(reflected.vector)
+        shown = standing(catalog, view, reflected.vector)
         time = None if shown is None else catalog.clock.unit(shown).time
         needed = self._needed(view, reflected, shown, stored)
         if stored is None:
             return Reach(name, shown, time, None, None, None, None, needed)
         extent = stored.extent
         return Reach(name, shown, time, extent.begin, extent.mark, *self._lag(name, extent.mark), needed)
+
+    def propagated(self, name: str) -> Reach | None:
+        """The same of a view that has a timed delta; None if it has none, or cannot be read."""
+        if not self._catalog.store.exists(self._catalog.delta(name)):
+            return None
+        try:
+            return self.of(name)
+        except RollviewError:  # its status says what is wrong
+            return None
 
     def _lag(self, name: str, mark: int) -> tuple[int, float]:
         """The commits after a position, and the age of the first one in seconds."""

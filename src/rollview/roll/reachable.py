@@ -15,6 +15,8 @@ from rollview.roll.rolling import Rolling, rolling
 from rollview.roll.stored import Stored
 from rollview.store.protocol import Identity
 from rollview.views.catalog import EPOCH, SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.past import standing
+from rollview.views.upstream import base_tables
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,29 @@ class Reachable:
     rolled: Rolling
     stored: Stored
 
+    @cached_property
+    def bases(self) -> list[str]:
+        """The tables that the view reads, directly or through others."""
+        return sorted(base_tables(self.rolled.catalog, [self.rolled.view.name]))
+
     def position(self, vector: Mapping[str, Identity]) -> int | None:
-        """A position in reach at which the view's tables stand as in a vector; None if there is none."""
-        tables = self.rolled.view.tables
-        if any(table not in vector for table in tables):
-            return None
-        wanted = {table: vector[table] for table in tables}
-        first = self.rolled.catalog.clock.of(wanted)
+        """A position in reach at which the base tables stand as in a vector, through all levels; None if there is
+        none."""
+        first = standing(self.rolled.catalog, self.rolled.view, vector)
         return None if first is None else self.within(first)
 
     def within(self, position: int) -> int | None:
-        """The same for the vector of a position. The tables may stand so at several positions."""
+        """The same of a position. The tables may stand so at several positions."""
         extent = self.stored.extent
         nearest = min(max(position, extent.begin), extent.mark)
-        if nearest == position or self._vector(nearest) == self._vector(position):
+        if nearest == position or self.vector(nearest) == self.vector(position):
             return nearest
         return None
+
+    def vector(self, position: int) -> dict[str, Identity | None]:
+        """Where the base tables stand at a position."""
+        found = self.rolled.catalog.clock.vector(position)
+        return {table: found.get(table) for table in self.bases}
 
     def anchors(self, position: int) -> list[Anchor]:
         """The stored versions from which a position is reached, the nearest one first."""
@@ -67,10 +76,6 @@ class Reachable:
                 if position is not None:
                     yield Anchor(commit.version, position)
 
-    def _vector(self, position: int) -> dict[str, Identity | None]:
-        found = self.rolled.catalog.clock.vector(position)
-        return {table: found.get(table) for table in self.rolled.view.tables}
-
 
 def reachable(catalog: Catalog, name: str) -> Reachable | None:
     """The delta of a view; None if it has none, or one of rows that are not stored any more."""
@@ -80,7 +85,7 @@ def reachable(catalog: Catalog, name: str) -> Reachable | None:
         rolled = rolling(catalog, name)
     except NotIncremental:
         return None
-    stored = rolled.delta.stored()
-    if stored is None or stored.extent.epoch != rolled.reflected().epoch or not is_as_stored(catalog, rolled.view):
+    stored = rolled.delta.current()
+    if stored is None or not is_as_stored(catalog, rolled.view):
         return None
     return Reachable(rolled, stored)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rollview.errors import NotIncremental, RollviewError, UserError
+
 
 @dataclass(frozen=True)
 class ForwardStep:
@@ -73,3 +75,50 @@ class Propagated:
     def lag(self) -> int:
         """The positions between the mark and the newest one."""
         return self.newest - self.mark
+
+
+PROPAGATED, FAILED, REFUSED, SKIPPED = "propagated", "failed", "refused", "skipped"
+
+
+@dataclass(frozen=True)
+class PropagateOutcome:
+    """What became of one view when several were propagated: it was, with a ``result``; it failed, with an ``error``; it
+    was refused, because an operator has no timed rule; or it was skipped ``because`` of views below that failed."""
+
+    view: str
+    result: Propagated | None = None
+    error: RollviewError | None = None
+    because: str | None = None
+
+    @property
+    def outcome(self) -> str:
+        if self.result is not None:
+            return PROPAGATED
+        if self.error is None:
+            return SKIPPED
+        return REFUSED if isinstance(self.error, NotIncremental) else FAILED
+
+    @property
+    def ok(self) -> bool:
+        return self.result is not None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def propagated(self) -> Propagated:
+        """The result. Raises the error of a view that failed, and an error about a view that was skipped."""
+        if self.result is not None:
+            return self.result
+        if self.error is not None:
+            raise self.error
+        raise UserError(f"{self.view} was not propagated", why=self.explanation)
+
+    @property
+    def explanation(self) -> str:
+        """What was done, what went wrong, or why nothing was tried, as a sentence."""
+        if self.result is not None:
+            done = self.result
+            return f"{done.queries} queries over {done.rows:,} changed rows; complete up to position {done.mark}"
+        if self.error is not None:
+            return str(self.error).splitlines()[0] + (f": {self.error.why}" if self.error.why else "")
+        return f"{self.because} failed"

@@ -59,6 +59,18 @@ class DeltaTable:
             return None
         return Stored(commit.version, Extent.from_metadata(commit.metadata[EXTENT]))
 
+    def current(self) -> Stored | None:
+        """The newest version, if it belongs to the rows that are stored, and to the deltas of the views below as they
+        are now."""
+        stored = self.stored()
+        if stored is None or stored.extent.epoch != self._catalog.reflected(self._view).epoch:
+            return None
+        for name, birth in stored.extent.below.items():
+            below = DeltaTable(self._catalog, self._catalog.get(name)).current()
+            if below is None or below.extent.birth != birth:
+                return None
+        return stored
+
     def begin(self, state: State, extent: Extent) -> bool:
         """Begins an epoch: what was stored for an older one is gone. False if another session was faster."""
         stored = self._catalog.store.read(self._catalog.state(self._view.name))

@@ -71,6 +71,11 @@ def check_full(full: bool, rows: object, seconds: object) -> None:
         )
 
 
+def check_steps(steps: object) -> None:
+    if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
+        raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 

@@ -33,16 +33,17 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
-from rollview.refresh.explain import explain_view
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
+from rollview.roll.explain import explained
 from rollview.roll.following import refresh, refresh_all, refresh_upstream
-from rollview.roll.propagate import propagate
-from rollview.roll.results import OnStep, Propagated
+from rollview.roll.reach import Reaches
+from rollview.roll.results import OnStep, Propagated, PropagateOutcome
+from rollview.roll.run import propagate, propagate_all
 from rollview.session.answers import of_refresh, of_views
 from rollview.session.arguments import NAME, NAME_TODO, SQL, SQL_TODO, article, check_text
-from rollview.session.as_of import check_full, goal_of, pace_of, position_of, told
+from rollview.session.as_of import check_full, check_steps, goal_of, pace_of, position_of
 from rollview.session.moments import Moments
 from rollview.session.statements import known_names, run_statement
 from rollview.store.protocol import Store
@@ -124,7 +125,7 @@ class Rollview(Moments):
             columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
-        return Answer({"plan": "STRING"}, [[explain_view(self.catalog, name).text(verbose=statement.verbose)]])
+        return Answer({"plan": "STRING"}, [[explained(self.catalog, name).text(verbose=statement.verbose)]])
 
     def create(
         self,
@@ -188,10 +189,11 @@ class Rollview(Moments):
         with the result of each step."""
         check_full(full, step_rows, step_seconds)
         found = self._name(name)
+        pace = pace_of(self.catalog, step_rows, step_seconds)
         if upstream:
             goal, position = goal_of(self.catalog, as_of)
-            return replace(refresh_upstream(self.catalog, found, full=full, goal=goal), position=position)
-        pace = pace_of(self.catalog, step_rows, step_seconds)
+            done = refresh_upstream(self.catalog, found, full=full, goal=goal, pace=pace, progress=progress)
+            return replace(done, position=position)
         return self._refresh(found, full=full, as_of=as_of, pace=pace, progress=progress)
 
     def _refresh(
@@ -246,16 +248,32 @@ class Rollview(Moments):
         progress: OnStep | None = None,
     ) -> Propagated:
         """Joins the changes of a view's tables into its timed delta, up to now. The view stays where it is: ``apply``
-        brings it to any position that the delta reaches.
+        brings it to any position that the delta reaches. The views that it reads are propagated first.
 
-        Each of the ``steps`` (by default, as many as it takes) is one query over the changes of one table and one
-        commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as take
-        ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
+        Each of the ``steps`` of a view (by default, as many as it takes) is one query over the changes of one table and
+        one commit. It takes in about ``step_rows`` changed rows (by default ``Limits.first_step_rows``), or as many as
+        take ``step_seconds``. A process that is stopped loses one step; several may propagate one view. ``progress`` is
         called after each step."""
+        check_steps(steps)
         pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
-        if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
-            raise UserError(f"steps is a number of queries, not {told(steps)}", todo="give a whole number of 1 or more")
         return propagate(self.catalog, self._name(name), pace, steps, progress)
+
+    def propagate_all(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        steps: int | None = None,
+        step_rows: int | None = None,
+        step_seconds: float | None = None,
+        progress: OnStep | None = None,
+    ) -> list[PropagateOutcome]:
+        """Propagates every view, or those that are named, and those that they read. What they need of a table is read
+        once for all. No view's failure is raised: each has an outcome; one with an operator that has no timed rule is
+        ``refused``."""
+        check_steps(steps)
+        pace = pace_of(self.catalog, step_rows, step_seconds) or Pace()
+        found = None if names is None else self.existing(names)
+        return propagate_all(self.catalog, found, pace, steps, progress)
 
     def apply(self, name: str, *, as_of: AsOf | None = None) -> RefreshResult:
         """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
@@ -289,12 +307,16 @@ class Rollview(Moments):
 
     def explanation(self, name: str) -> Explanation:
         """The same as an object."""
-        return explain_view(self.catalog, self._name(name))
+        return explained(self.catalog, self._name(name))
 
     def views(self) -> list[ViewStatus]:
-        """The materialized views and how fresh they are, damaged ones among them."""
-        freshness = Freshness(self.catalog)
-        return [status_of(self.catalog, name, freshness) for name in self.catalog.names()]
+        """The materialized views and how fresh they are, damaged ones among them; of those that are propagated, also
+        how far that has come, and which history of their tables is still needed for it."""
+        freshness, reaches = Freshness(self.catalog), Reaches(self.catalog)
+        return [
+            replace(status_of(self.catalog, name, freshness), reach=reaches.propagated(name))
+            for name in self.catalog.names()
+        ]
 
     def live(self, view: str, *, push: bool = True, look_ahead: str = "global") -> Live:
         """A live view: the rows of a materialized view, or of a query, kept in memory as a join graph. It answers

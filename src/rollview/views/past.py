@@ -1,4 +1,5 @@
-"""Which stored version of a view shows a vector of the base tables: read off the metadata of its state's commits."""
+"""Which stored version of a view shows a vector of the base tables, and at which position of the clock a view stands:
+read off the metadata of its state's commits."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from functools import cached_property
 
 from rollview.store.protocol import Identity
 from rollview.views.catalog import SHAPE, VECTOR, Catalog, shape_of, vector_in
+from rollview.views.definition import View
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,41 @@ class _Stored:
     version: int
     vector: Mapping[str, Identity]
     fits: bool
+
+
+def standing(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> int | None:
+    """The first position of the clock at which the base tables stood as a vector of a view has them, through all
+    levels; None if they stood so at none."""
+    found = base_vector(catalog, view, vector)
+    return None if found is None else catalog.clock.of(found)
+
+
+def base_vector(catalog: Catalog, view: View, vector: Mapping[str, Identity]) -> dict[str, Identity] | None:
+    """The versions of the base tables, through all levels; None if views that are read show different ones, or no known
+    ones. A vector that says nothing of a view that is read has the versions of the tables below that."""
+    found: dict[str, Identity] = {}
+    for table in view.tables:
+        below = _below(catalog, table, vector)
+        if not below or any(not _same_rows(catalog, each, found.get(each, at), at) for each, at in below.items()):
+            return None
+        found |= below
+    return found
+
+
+def _below(catalog: Catalog, table: str, vector: Mapping[str, Identity]) -> dict[str, Identity] | None:
+    at = vector.get(table)
+    if not catalog.has(table):
+        return None if at is None else {table: at}
+    shown = vector if at is None else Past(catalog, table).shown_by(at)
+    return None if shown is None else base_vector(catalog, catalog.get(table), shown)
+
+
+def _same_rows(catalog: Catalog, table: str, one: Identity, other: Identity) -> bool:
+    """Whether two versions are the same, or only commits that changed no rows lie between them."""
+    if one == other or one.table_id != other.table_id or one.version is None or other.version is None:
+        return one == other
+    position = catalog.clock.position_of(table, one.version, one.table_id)
+    return position is not None and position == catalog.clock.position_of(table, other.version, other.table_id)
 
 
 class Past:
@@ -39,6 +76,15 @@ class Past:
                 return Identity(now.table_id, stored.version, mark)
         return None
 
+    def shown_by(self, at: Identity) -> Mapping[str, Identity] | None:
+        """What a stored version shows of the tables that the view reads; None if the store no longer has it."""
+        now = self._catalog.identity(self._name)
+        if at.version is None or at.table_id != now.table_id:
+            return None
+        if at == now:
+            return self._catalog.reflected(self._view).vector
+        return next((stored.vector for stored in self._versions if stored.version <= at.version), None)
+
     @cached_property
     def _versions(self) -> list[_Stored]:
         """The versions that the store still has, newest first."""
@@ -55,7 +101,7 @@ class Past:
             if at is None:
                 return False
             if wanted is not None or not self._catalog.has(table):
-                if wanted is None or not self._same_rows(table, at, wanted):
+                if wanted is None or not _same_rows(self._catalog, table, at, wanted):
                     return False
             elif not self._past_of(table)._showed(at, vector):
                 return False
@@ -72,11 +118,3 @@ class Past:
         if name not in self._below:
             self._below[name] = Past(self._catalog, name)
         return self._below[name]
-
-    def _same_rows(self, table: str, one: Identity, other: Identity) -> bool:
-        """Whether two versions are the same, or only commits that changed no rows lie between them."""
-        if one == other or one.table_id != other.table_id or one.version is None or other.version is None:
-            return one == other
-        clock = self._catalog.clock
-        position = clock.position_of(table, one.version, one.table_id)
-        return position is not None and position == clock.position_of(table, other.version, other.table_id)

@@ -236,13 +236,35 @@ class Verification:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """``shown`` is the position at which the view stands, if it stands at one, and ``time`` that position's time.
+
+    The delta reaches from the position ``oldest`` up to ``mark``, the high-water mark. ``lag`` counts the commits of
+    the view's base tables after the mark, and ``lag_seconds`` is the age of the first of them: 0 if there is none. A
+    view without a delta for the rows that it has stored has neither ``oldest`` nor ``mark``, and no lag.
+
+    ``needed`` says of each base table from which version on its history is still needed to follow it: the rows of this
+    version, and all changes since."""
+
+    view: str
+    shown: int | None
+    time: datetime | None
+    oldest: int | None
+    mark: int | None
+    lag: int | None
+    lag_seconds: float | None
+    needed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class ViewStatus:
     """One line of ``views()``. ``behind`` counts, for each base table that has moved on, the commits not yet shown;
     None means that the table is gone or was recreated, or that it is in ``went_back``: it no longer has the commit that
     the view shows. ``stale`` names the views upstream, at any level, that are
     themselves behind, and ``stuck`` says of some of these why they cannot be refreshed. ``unversioned`` are the base
     tables that have no versions: nobody knows whether they have changed, and the view does not count as fresh.
-    ``keep_changes`` is how long its timed delta is kept, if its definition says so.
+    ``keep_changes`` is how long its timed delta is kept, if its definition says so, and ``reach`` how far it reaches,
+    if there is one.
     ``damage`` says what cannot be read, of the view or of a table below it; of a damaged view, only what could still
     be read is known."""
 
@@ -259,6 +281,7 @@ class ViewStatus:
     stuck: Mapping[str, str] = field(default_factory=dict)
     went_back: tuple[str, ...] = ()
     keep_changes: str | None = None
+    reach: Reach | None = None
 
     @property
     def fresh(self) -> bool:

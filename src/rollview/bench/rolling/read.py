@@ -13,8 +13,8 @@ from rollview.bench.rolling.room import Room, reads
 from rollview.bench.rolling.shop import ROWS, VIEWS, Shop
 from rollview.session import Rollview
 
-#: How far back, and how often it is read. The first time warms up.
-BACK, TIMES = 100, 4
+#: How far back, the commits before that, and how often it is read. The first time warms up.
+BACK, BEFORE, TIMES = 100, 10, 4
 
 
 def run(room: Room) -> Iterator[Figure]:
@@ -26,7 +26,7 @@ def run(room: Room) -> Iterator[Figure]:
         shop.create_views()
         for view in VIEWS:
             rv.propagate(view)
-        for _ in shop.commits(BACK, large=False):
+        for _ in shop.commits(BEFORE + BACK, large=False):
             pass
         for view in VIEWS:
             then = rv.propagate(view).newest - BACK

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +15,14 @@ from rollview.bench.report import Figure
 from rollview.bench.rolling.room import Room
 from rollview.bench.rolling.shop import spread
 from rollview.bench.turns import Way, check
+from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
-from rollview.roll.begin import begun
+from rollview.roll.begin import Begun, begun
 from rollview.roll.propagate import Propagation
 from rollview.roll.results import ForwardStep
+from rollview.roll.shelf import Shelves
 from rollview.session import Rollview
 from rollview.store.edits import Append
-from rollview.views.changes import ChangeSets
 
 QUIET = ("customer", "item", "shop")
 
@@ -106,13 +108,19 @@ def _sales(first: int, count: int, scale: float) -> pa.Table:
 def _in_one_interval(rv: Rollview, view: str, newest: int) -> Sequence[ForwardStep]:
     """Forwards all tables over an interval before any is forwarded over the next one."""
     steps: list[ForwardStep] = []
-    at = begun(rv.catalog, view, newest)
+    at = _begun(rv, view, newest)
     for upto in (*range(at.extent.mark + WIDTH, newest, WIDTH), newest):
-        with ChangeSets(rv.engine, rv.catalog.limits) as changes:
-            running = Propagation(begun(rv.catalog, view, newest), Pace(10 * STEP_ROWS), changes, upto)
-            steps += iter(running.step, None)
-            running.finish()
+        at = _begun(rv, view, newest)
+        shelves = Shelves(rv.catalog, partial(used_columns, rv.catalog, at.rolled.view), upto, 10 * STEP_ROWS)
+        running = Propagation(at, Pace(10 * STEP_ROWS), shelves, upto)
+        steps += iter(running.step, None)
+        running.finish()
+        shelves.close()
     return steps
+
+
+def _begun(rv: Rollview, view: str, newest: int) -> Begun:
+    return begun(rv.catalog, view, newest, lambda names: None)  # it reads no views
 
 
 def _of_quiet(steps: Sequence[ForwardStep]) -> int:

@@ -113,7 +113,7 @@ class Source:
             assert last.version is not None
             low, high = sorted([first.version, last.version])
             if low < high:
-                rows = pa.concat_tables([each.rows for each in table.commits(low, high)])
+                rows = netted(pa.concat_tables([each.rows for each in table.commits(low, high)]))
                 found[table.name] = rows if first.version == low else _negated(rows)
         return found
 
@@ -159,8 +159,19 @@ def _together(steps: Sequence[Step]) -> Step:
     for step in steps:
         for table, rows in step.changes.items():
             changes.setdefault(table, []).append(rows)
-    joined = {table: pa.concat_tables(parts) for table, parts in changes.items()}
+    joined = {table: netted(pa.concat_tables(parts)) for table, parts in changes.items()}
     return Step(joined, steps[-1].vector, max(step.time for step in steps))
+
+
+def netted(rows: pa.Table) -> pa.Table:
+    """Weighted rows added up, if rows of these types can be: what came and went again is not looked at."""
+    names = [name for name in rows.column_names if name != WEIGHT.label]
+    try:
+        found = rows.group_by(names).aggregate([(WEIGHT.label, "sum")])
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # arrays and structs
+        return rows
+    found = found.select([*names, f"{WEIGHT.label}_sum"]).rename_columns([*names, WEIGHT.label])
+    return found.filter(pc.not_equal(found.column(WEIGHT.label), 0))
 
 
 def _negated(rows: pa.Table) -> pa.Table:

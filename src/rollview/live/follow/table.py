@@ -45,7 +45,9 @@ class FollowedTable:
     """One table or view. ``columns`` are those that are read, by the names that they had when the view was made."""
 
     def __init__(self, catalog: Catalog, base: BaseTable, columns: Sequence[str]) -> None:
-        self._catalog, self._base, self.columns = catalog, base, list(columns)
+        self._catalog, self._base = catalog, base
+        # to count rows, one column is read
+        self.columns = list(columns) or [base.key[0] if base.key else base.columns[0][0]]
         self.name = base.name
         self._known: _Stored | None = None
 

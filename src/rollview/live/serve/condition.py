@@ -23,7 +23,7 @@ from rollview.live.core import Core, Start
 from rollview.live.ingest import normalised_keys
 from rollview.live.interning import Interner, Words
 from rollview.live.paths import Columns, Filtered
-from rollview.live.shape import Shape
+from rollview.live.shape import Shape, Vertex
 from rollview.live.words import Flags, Kind, Layout
 from rollview.parse.names import quote
 from rollview.plan.expressions import Expr, conjuncts, show
@@ -193,6 +193,10 @@ def _identity(layout: Layout, condition: Condition, interner: Interner) -> tuple
     return tuple(row)
 
 
+#: Where no rows are: NULL joins with nothing.
+NOWHERE = Start(vertex=-1)
+
+
 def start_of(core: Core, condition: Condition) -> Start | None:
     """Where the rows are found without looking at all others; None if there is no such place."""
     shape, grouping = core.shape, core.shape.grouping
@@ -213,18 +217,16 @@ def start_of(core: Core, condition: Condition) -> Start | None:
     for vertex in shape.vertices:
         for part in (shape.parts[number] for number in vertex.parts):
             columns = part.keys[part.vertices.index(vertex.number)]
-            if set(columns) <= by_name.keys() and (key := _vertex_key(core, vertex.layout, columns, by_name)):
-                return Start(vertex.number, key, group)
+            if set(columns) <= by_name.keys():
+                key = _vertex_key(core, vertex, [by_name[name] for name in columns])
+                return NOWHERE if key is None else Start(vertex.number, key, group)
     return None if group is None else Start(group=group)
 
 
-def _vertex_key(
-    core: Core, layout: Layout, columns: Sequence[str], values: Mapping[str, pa.Array]
-) -> tuple[int, ...] | None:
-    try:
-        made = [values[name].cast(kind.arrow) for name, kind in zip(columns, layout.kinds, strict=True)]
-    except pa.ArrowInvalid:
+def _vertex_key(core: Core, vertex: Vertex, values: Sequence[pa.Array]) -> tuple[int, ...] | None:
+    """The key of some values; None if no row with them joins."""
+    if any(value.null_count and not safe for value, safe in zip(values, vertex.null_safe, strict=True)):
         return None
-    if any(value.null_count for value in made):
-        return None
+    layout = vertex.layout
+    made = [value.cast(kind.arrow) for value, kind in zip(values, layout.kinds, strict=True)]
     return tuple(normalised_keys(layout.encode(made, 1, core.interner), layout)[0].tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,27 +14,49 @@ from rollview.live.core import Core, moved
 from rollview.live.interning import Words
 from rollview.live.net import Change
 from rollview.live.serve.envelopes import Envelope, wrapped
-from rollview.live.serve.token import Vector, token_of
+from rollview.live.serve.token import Place
 
 #: As many rows as a diff in files counts for.
 _MANY = 2**40
 
+#: The rows of a diff that are looked at together.
+PIECE = 100_000
 
-@dataclass(frozen=True)
+
 class Batch:
     """A part of the diff of one commit, or of several that were merged, or of a snapshot.
 
     ``table`` has the view's columns in their order, then the weight ``__w`` (or what the envelope has instead).
-    ``vector`` are the versions of the base tables that the view shows after it; ``complete`` says whether this is the
-    last part. ``token`` is where a subscriber that stops here can resume: after the last complete diff, so the parts of
-    an incomplete one are repeated. ``snapshot`` says whether the rows are all that there are, and not a change."""
+    ``complete`` says whether this is the last part, ``snapshot`` whether the rows are all that there are, and not a
+    change; ``time`` is that of the commit."""
 
-    table: pa.Table
-    vector: Mapping[str, int | None]
-    token: str
-    complete: bool
-    time: datetime
-    snapshot: bool = False
+    __slots__ = ("_fingerprint", "_place", "_stands", "complete", "snapshot", "table")
+
+    def __init__(
+        self, table: pa.Table, place: Place, stands: Place, fingerprint: str, *, complete: bool, snapshot: bool
+    ) -> None:
+        """``place`` is where the diff leads to, ``stands`` where the subscriber can resume after this part of it."""
+        self.table, self.complete, self.snapshot = table, complete, snapshot
+        self._place, self._stands, self._fingerprint = place, stands, fingerprint
+
+    @property
+    def vector(self) -> dict[str, int | None]:
+        """The versions of the base tables that the view shows after the diff."""
+        return {table: identity.version for table, identity in self._place.vector.items()}
+
+    @property
+    def token(self) -> str:
+        """Where a subscriber that stops here can resume: after the last complete diff, so that the parts of an
+        incomplete one are repeated."""
+        return self._stands.token(self._fingerprint)
+
+    @property
+    def time(self) -> datetime:
+        return self._place.time
+
+    @property
+    def stands(self) -> Place:
+        return self._stands
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -44,14 +66,9 @@ class Batch:
         rows: list[dict[str, Any]] = self.table.to_pylist()
         return rows
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where a view stands: the vector, the number of the commit since the live view was made, and its time."""
-
-    vector: Vector
-    number: int
-    time: datetime
+    def __repr__(self) -> str:
+        kind = "snapshot" if self.snapshot else "diff"
+        return f"<{'' if self.complete else 'part of a '}{kind} of {len(self)} rows at {self.vector}>"
 
 
 class Diff:
@@ -60,35 +77,34 @@ class Diff:
     def __init__(self, core: Core, change: Change, before: Place, after: Place, *, snapshot: bool = False) -> None:
         self.core, self.change = core, change
         self.before, self.after, self.snapshot = before, after, snapshot
-        self._made: dict[tuple[Envelope, int], list[pa.Table]] = {}
+        self.in_memory = change.in_memory
+        self.held = len(change) if self.in_memory else _MANY  # in files, more than a queue holds
+        self._made: dict[tuple[Envelope, int], pa.Table] = {}
+
+    @property
+    def empty(self) -> bool:
+        return not self.held
 
     @property
     def rows(self) -> int:
         """The number of rows; those in files are counted."""
-        return sum(len(weights) for _, weights in self.change.pieces(100_000))
-
-    def __len__(self) -> int:
-        """The same for a diff in memory; of one in files, more than a queue holds."""
-        return len(self.change) if self.change.in_memory else _MANY
-
-    @property
-    def in_memory(self) -> bool:
-        return self.change.in_memory
+        return sum(len(weights) for _, weights in self.change.pieces(PIECE))
 
     def tables(self, form: Form) -> Iterator[pa.Table]:
-        """The diff as tables of bounded size. Those of a diff in memory are made once for all who ask for them."""
-        if not self.in_memory or len(self) > form.most:
-            return self._converted(form)
+        """The diff as tables of bounded size. Those of a small diff are made once for all who ask for them."""
+        if self.held > form.most:
+            for rows, weights in self.change.pieces(form.most):
+                yield self._table(form, rows, weights)
+            return
         asked = (form.envelope, form.most)
-        if asked not in self._made:
-            self._made[asked] = list(self._converted(form))
-        return iter(self._made[asked])
+        found = self._made.get(asked)
+        if found is None:
+            found = self._made[asked] = self._table(form, self.change.rows, self.change.weights)
+        yield found
 
-    def _converted(self, form: Form) -> Iterator[pa.Table]:
-        for rows, weights in self.change.pieces(form.most):
-            with self.core.lock:
-                table = wrapped(self.core, form.envelope, form.key, rows, weights, form.names)
-            yield table
+    def _table(self, form: Form, rows: Words, weights: Words) -> pa.Table:
+        with self.core.lock:
+            return wrapped(self.core, form.envelope, form.key, rows, weights, form.names)
 
     def numbers(self) -> set[int]:
         """The numbers of interned values that the rows have."""
@@ -108,22 +124,21 @@ class Form:
     most: int
     fingerprint: str
 
-    def batches(self, diff: Diff, before: str) -> Iterator[Batch]:
-        """A diff as batches; the last one is complete, and an empty diff is one batch. ``before`` is the token of the
-        last complete diff."""
-        vector = {table: identity.version for table, identity in diff.after.vector.items()}
-        token = token_of(diff.after.vector, self.fingerprint)
+    def batches(self, diff: Diff, stands: Place) -> Iterator[Batch]:
+        """A diff as batches; the last one is complete, and an empty diff is one batch. ``stands`` is where the
+        subscriber stands before."""
         waiting: pa.Table | None = None
         for table in diff.tables(self):
-            if not table.num_rows:
-                continue
             if waiting is not None:
-                yield Batch(waiting, vector, before, False, diff.after.time, diff.snapshot)
+                yield self._batch(diff, waiting, stands, complete=False)
             waiting = table
-        if waiting is None:
+        if waiting is None:  # of a diff in files nothing was left
             nothing = np.zeros((0, diff.core.layout.width), dtype=np.int64)
             waiting = wrapped(diff.core, self.envelope, self.key, nothing, np.zeros(0, dtype=np.int64), self.names)
-        yield Batch(waiting, vector, token, True, diff.after.time, diff.snapshot)
+        yield self._batch(diff, waiting, diff.after, complete=True)
+
+    def _batch(self, diff: Diff, table: pa.Table, stands: Place, *, complete: bool) -> Batch:
+        return Batch(table, diff.after, stands, self.fingerprint, complete=complete, snapshot=diff.snapshot)
 
 
 def merged(diffs: Sequence[Diff]) -> Diff:
@@ -132,7 +147,7 @@ def merged(diffs: Sequence[Diff]) -> Diff:
     core = last.core
     net = core.net()
     for diff in diffs:
-        for rows, weights in diff.change.pieces(100_000):
+        for rows, weights in diff.change.pieces(PIECE):
             with diff.core.lock, core.lock:
                 net.add(rows if diff.core is core else moved(diff.core, rows, core), weights)
     return Diff(core, net.done(), first.before, last.after, snapshot=first.snapshot)

@@ -14,7 +14,7 @@ from rollview.live.core import Core
 from rollview.live.interning import Words
 from rollview.live.net import Change, Net
 from rollview.live.serve.condition import Condition, Selection, identities
-from rollview.live.serve.diff import Diff, selected
+from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscription import Subscription
 
@@ -22,9 +22,6 @@ Value = tuple[int, ...]
 
 #: The columns that are compared by ``=``, and the text of the rest.
 Asked = tuple[tuple[int, ...], str]
-
-#: The rows of a diff that are looked at together.
-_PIECE = 100_000
 
 
 class _Lane:
@@ -68,10 +65,10 @@ class _Lane:
                 yield (), diff
             else:
                 part = selected(diff, (filtered(*piece, self._rest.rest(piece[0])) for piece in _pieces(diff)))
-                if len(part):
+                if not part.empty:
                     yield (), part
             return
-        if diff.in_memory and len(diff) <= _PIECE:
+        if diff.held <= PIECE:
             for value, places in self._hits(diff.change.rows).items():
                 yield value, Diff(diff.core, _part(diff, places), diff.before, diff.after)
             return
@@ -83,13 +80,15 @@ class _Lane:
             yield value, Diff(diff.core, net.done(), diff.before, diff.after)
 
     def _hits(self, rows: Words) -> dict[Value, list[int]]:
-        """The values that subscribers wait for, each with the rows that have it."""
-        found: dict[Value, list[int]] = {}
-        kept = self._rest.rest(rows)
+        """The values that subscribers wait for, each with the rows that have it and satisfy the rest."""
+        values = list(map(tuple, identities(self._core.layout, rows, self._columns).tolist()))
         waited = self.by_value
-        for at, value in enumerate(map(tuple, identities(self._core.layout, rows, self._columns).tolist())):
-            if value in waited and (kept is None or kept[at]):
-                found.setdefault(value, []).append(at)
+        hits = [at for at, value in enumerate(values) if value in waited]
+        if hits and (kept := self._rest.rest(rows[hits])) is not None:
+            hits = [at for at, is_kept in zip(hits, kept.tolist(), strict=True) if is_kept]
+        found: dict[Value, list[int]] = {}
+        for at in hits:
+            found.setdefault(values[at], []).append(at)
         return found
 
 
@@ -167,4 +166,4 @@ def _part(diff: Diff, places: list[int]) -> Change:
 
 
 def _pieces(diff: Diff) -> Iterator[tuple[Words, Words]]:
-    return diff.change.pieces(_PIECE)
+    return diff.change.pieces(PIECE)

@@ -15,7 +15,7 @@ from types import TracebackType
 from rollview.errors import RollviewError, UserError
 from rollview.live.serve.condition import Condition
 from rollview.live.serve.diff import Batch, Diff, Form, merged
-from rollview.live.serve.token import token_of
+from rollview.live.serve.token import Place
 
 
 class Behind(str, Enum):
@@ -54,8 +54,8 @@ class Options:
 
 
 class Subscription:
-    """The diffs of a live view, or of a part of it: iterate over it, also with ``async for``. ``token`` is where the
-    subscriber stands; ``error`` is why it ended, if it was not closed."""
+    """The diffs of a live view, or of a part of it: iterate over it, also with ``async for``. ``error`` is why it
+    ended, if it was not closed."""
 
     def __init__(self, options: Options, first: Diff, leave: Callable[[Subscription], None]) -> None:
         """``first`` says where the subscription begins: its rows are handed over if there are any, or if it is a
@@ -69,24 +69,28 @@ class Subscription:
         self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._reader: int | None = None
         self.begin = first.after.number
-        self.token = token_of(first.before.vector, options.form.fingerprint)
+        self._stands: Place = first.before
         self.error: BaseException | None = None
         self.ended = False
         self.ready: Callable[[Subscription], None] | None = None  # called when there is something to take
-        if first.snapshot or not first.in_memory or len(first) or options.progress:
+        if first.snapshot or not first.empty or options.progress:
             self._add(first)
         else:
-            self.token = token_of(first.after.vector, options.form.fingerprint)
+            self._stands = first.after
+
+    @property
+    def token(self) -> str:
+        """Where the subscriber stands: after the last complete diff that it took."""
+        return self._stands.token(self.options.form.fingerprint)
 
     def offer(self, diff: Diff) -> None:
         """Adds a diff to the queue. May wait if the subscriber holds up the source."""
-        empty = diff.in_memory and not len(diff)
-        if (empty and not self.options.progress) or diff.after.number <= self.begin:
+        if (diff.empty and not self.options.progress) or diff.after.number <= self.begin:
             return
         with self._changed:
             if self.ended:
                 return
-            if empty and self._waiting and self._waiting[-1].in_memory and not len(self._waiting[-1]):
+            if diff.empty and self._waiting and self._waiting[-1].empty and not self._waiting[-1].snapshot:
                 self._waiting.pop()  # of several that only tell how far the view is, the last one does
             elif self._full(diff):
                 self._make_room(diff)
@@ -96,9 +100,8 @@ class Subscription:
         self._wake()
 
     def _full(self, diff: Diff) -> bool:
-        size = len(diff) if diff.in_memory else 0
         return len(self._waiting) >= self.options.waiting or (
-            bool(self._waiting) and self._rows + size > self.options.rows
+            bool(self._waiting) and self._rows + _size(diff) > self.options.rows
         )
 
     def _make_room(self, diff: Diff) -> None:
@@ -121,7 +124,7 @@ class Subscription:
 
     def _add(self, diff: Diff) -> None:
         self._waiting.append(diff)
-        self._rows += len(diff) if diff.in_memory else 0
+        self._rows += _size(diff)
 
     def diffs(self) -> list[Diff]:
         """The diffs that are waiting, and the one that is being taken."""
@@ -139,11 +142,13 @@ class Subscription:
                         raise self.error
                     return None
                 diff = self._current = self._waiting.popleft()
-                self._rows -= len(diff) if diff.in_memory else 0
+                self._rows -= _size(diff)
                 self._changed.notify_all()
-            self._batches = self.options.form.batches(diff, self.token)
+            self._batches = self.options.form.batches(diff, self._stands)
             batch = next(self._batches)
-        self.token = batch.token
+        self._stands = batch.stands
+        if batch.complete:
+            self._current = None
         return batch
 
     @property
@@ -237,6 +242,11 @@ class Subscription:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _size(diff: Diff) -> int:
+    """The rows that a diff has in memory."""
+    return diff.held if diff.in_memory else 0
 
 
 def _done(future: asyncio.Future[None]) -> None:

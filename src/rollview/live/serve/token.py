@@ -6,6 +6,8 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from rollview.errors import UserError
@@ -16,15 +18,26 @@ Vector = Mapping[str, Identity]
 _BEGIN = "rv1."
 
 
-def token_of(vector: Vector, fingerprint: str) -> str:
-    """The token of a vector of a view."""
-    at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in vector.items()}
-    text = json.dumps({"view": fingerprint[:16], "at": at}, sort_keys=True, separators=(",", ":"))
-    return _BEGIN + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+@dataclass(frozen=True)
+class Place:
+    """Where a view stands: the vector, how many changes it has been given that are in no commit, the number of the diff
+    since the live view was made, and the time."""
+
+    vector: Vector
+    given: int
+    number: int
+    time: datetime
+
+    def token(self, fingerprint: str) -> str:
+        """The token of the place, in a view of this fingerprint."""
+        at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in self.vector.items()}
+        told = {"view": fingerprint[:16], "at": at, "given": self.given}
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return _BEGIN + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def vector_in(token: str, vector: Vector, fingerprint: str, title: str) -> dict[str, Identity]:
-    """The vector that a token stands for. ``vector`` is one of the same view."""
+def vector_in(token: str, here: Place, fingerprint: str, title: str) -> dict[str, Identity]:
+    """The vector that a token stands for. ``here`` is where the same view stands now."""
     found = _read(token)
     if found.get("view") != fingerprint[:16]:
         raise UserError(
@@ -33,9 +46,13 @@ def vector_in(token: str, vector: Vector, fingerprint: str, title: str) -> dict[
             todo="begin again with a snapshot: snapshot=True",
         )
     at = found["at"]
-    if set(at) != set(vector):
+    if set(at) != set(here.vector):
         raise UserError(f"The token does not name the tables of {title}", todo="give a token as it was received")
-    return {table: Identity(*at[table]) for table in vector}
+    if found.get("given", 0) != here.given:
+        raise UserError(
+            "The diffs since this token are not known", why="changes were applied by hand, and are in no store"
+        )
+    return {table: Identity(*at[table]) for table in here.vector}
 
 
 def _read(token: str) -> dict[str, Any]:

@@ -240,5 +240,5 @@ def gone(table: str, version: int, why: str) -> VersionGone:
     return VersionGone(
         f"Version {version} of {table} is no longer there",
         why=why,
-        todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+        todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
     )

@@ -180,7 +180,7 @@ def _check_same_schema(table: str, old: Snapshot, new: Snapshot) -> None:
             raise SchemaChanged(
                 f"{table} changed its schema between versions {old.version} and {new.version}",
                 why=f"column {field.name} {'has another type' if field.name in now else 'is gone'}",
-                todo="REFRESH MATERIALIZED VIEW … FULL recomputes a view over it",
+                todo="ask for a later version; REFRESH MATERIALIZED VIEW … FULL recomputes a view at the newest",
             )
 
 

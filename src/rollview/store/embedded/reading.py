@@ -20,7 +20,7 @@ from rollview.store.embedded.frames import (
     plain_files,
     snapshot_rows,
 )
-from rollview.store.embedded.rows_here import NotHere, rows_here
+from rollview.store.embedded.rows_here import NotHere, Readers
 from rollview.store.progress import progress_of
 from rollview.store.protocol import Commit, CommitRows, Identity, Progress, no_such_commit
 from rollview.store.spark_sql.fetched import fetched_batches, fetched_commits
@@ -30,7 +30,7 @@ class EmbeddedReading:
     """Implements the protocol ``Reading``."""
 
     def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+        self._folder, self._here = folder, Readers()
 
     def versioned(self, table: str) -> bool:
         return True
@@ -88,6 +88,9 @@ class EmbeddedReading:
         self._folder.snapshot(table, upto)
         return changed_rows(self._folder.spark, self._folder.log(table), table, after, upto)
 
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        return True
+
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         bytes_most = self._folder.limits.changes_here_bytes
         return few_changes(self._folder.log(table), table, after, upto, columns, most, bytes_most)
@@ -97,7 +100,7 @@ class EmbeddedReading:
     ) -> Iterator[CommitRows]:
         at = after
         try:
-            for each in rows_here(self._folder.log(table)).commits(after, columns, upto):
+            for each in self._here.of(self._folder.log(table)).commits(after, columns, upto):
                 at = each.commit.version
                 yield each
         except NotHere:
@@ -111,7 +114,7 @@ class EmbeddedReading:
         snapshot = self._folder.snapshot(table, version)
         check_rows(snapshot, newest=version is None)
         try:
-            return rows_here(self._folder.log(table)).batches(snapshot, columns)
+            return self._here.of(self._folder.log(table)).batches(snapshot, columns)
         except NotHere:
             return fetched_batches(self.read(table, version), columns)
 

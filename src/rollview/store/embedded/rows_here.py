@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,6 +79,7 @@ class RowsHere:
         if files is None:
             raise NotHere
         described = Described.of(snapshot)
+        self._known = snapshot.version, self._log.commit_mark(snapshot.version), described
         fields = described.fields(snapshot.name, columns if columns is not None else described.schema.names)
         for path in files:
             if not Path(path).exists():
@@ -160,15 +160,18 @@ class RowsHere:
         return paired(pa.concat_tables(parts), wanted, known.key)
 
 
-_READERS: WeakKeyDictionary[Log, RowsHere] = WeakKeyDictionary()
+class Readers:
+    """The readers of the tables of a folder."""
 
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Log, RowsHere]] = {}
 
-def rows_here(log: Log) -> RowsHere:
-    """The reader of a table."""
-    found = _READERS.get(log)
-    if found is None:
-        found = _READERS[log] = RowsHere(log)
-    return found
+    def of(self, log: Log) -> RowsHere:
+        """The reader of the table that has this log."""
+        known = self._known.get(log.table)
+        if known is None or known[0] is not log:
+            known = self._known[log.table] = log, RowsHere(log)
+        return known[1]
 
 
 def _is_plain(snapshot: Snapshot) -> bool:

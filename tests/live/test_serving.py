@@ -1,0 +1,171 @@
+"""Reading a live view: whole, in part, by look-ups; what it says of itself; what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from live_served import held, queried, rows_of
+from live_shop import JOIN, SUMS, opened, sales
+from rollview.errors import ColumnNotFound, RollviewError, TableNotFound, UserError, ViewNotFound
+from rollview.limits import Limits
+from rollview.live.compile.refused import NotLive
+from rollview.live.graph.reference import NoSuchRow
+from rollview.live.memory import TooLarge
+
+FOLLOWED = (
+    "SELECT shop.name, city, id FROM sale JOIN shop ON sale.shop = shop.name",
+    "SELECT sale.shop, city, sum(price) AS total FROM sale JOIN shop ON sale.shop = shop.name GROUP BY ALL",
+)
+TOP = "SELECT city, max(price) AS m, count(*) AS n FROM sale JOIN shop ON sale.shop = shop.name GROUP BY city"
+
+
+@pytest.mark.parametrize("push", [True, False])
+@pytest.mark.parametrize("sql", [JOIN, SUMS, *FOLLOWED])
+def test_a_part_of_a_view_is_what_its_condition_selects(sql: str, push: bool) -> None:
+    rv = opened()
+    rv.sql("INSERT INTO sale VALUES (4, 'b', NULL), (5, NULL, 1), (6, 'a', -10)")
+    live = rv.live(sql, push=push)
+    assert held(live) == queried(rv, sql)
+    for where in (
+        "city = 'Oslo'",
+        "city = 'nowhere'",
+        "city > 'P'",
+        "city = 'Oslo' AND city LIKE 'O%'",
+        "city IS NULL",
+    ):
+        assert rows_of(live.table(where)) == queried(rv, f"SELECT * FROM ({sql}) WHERE {where}"), where
+    assert rows_of(live.table({"city": "Turin"})) == queried(rv, f"SELECT * FROM ({sql}) WHERE city = 'Turin'")
+
+
+def test_rows_are_looked_up_without_visiting_others() -> None:
+    rv = opened()
+    rv.sql("INSERT INTO sale SELECT CAST(range AS INT), 'b', 1 FROM range(100, 200)")
+    live = rv.live(FOLLOWED[0])
+    graph = live._state.core.graph
+    for visits, where in ((3, {"name": "a"}), (0, {"name": "nowhere"}), (0, {"name": None})):
+        before = graph.visited
+        found = live.get(where)
+        assert graph.visited - before <= visits
+        assert [row["city"] for row in found] == ["Oslo"] * (2 if visits else 0)
+    groups = rv.live(FOLLOWED[1], push=False)
+    graph = groups._state.core.graph
+    before = graph.visited
+    assert groups.get(shop="a") == [{"shop": "a", "city": "Oslo", "total": 17}]
+    assert graph.visited - before <= 4
+    assert "by name" in live.explain()
+    assert "by shop" in groups.explain()
+    assert "a look-up visits all rows" in rv.live(JOIN).explain()
+
+
+def test_a_view_is_found_by_its_name_in_any_spelling() -> None:
+    rv = opened()
+    rv.create("Sold", JOIN)
+    live = rv.live("`SOLD`")
+    assert live.columns == {"id": "int", "price": "int", "city": "string"}
+    assert live.key == ("id",)
+    assert rv.live(SUMS).key == ("city",)
+    assert rv.live("SELECT count(*) AS n FROM sale").key == ()
+    assert rv.live("SELECT city FROM sale JOIN shop ON sale.shop = shop.name").key is None
+    assert live.vector == {"sale": 1, "shop": 1}
+    text = live.explain()
+    for part in ("live view sold", "t0_shop = t1_name: sale, shop", "5 projected tuples", "3 of sale, 2 of shop"):
+        assert part in text, text
+
+
+def test_a_view_over_a_view_reads_what_that_one_stores() -> None:
+    rv = opened()
+    for number, (name, sql) in enumerate((("sold", JOIN), ("top", TOP), ("bag", "SELECT city, price FROM sold"))):
+        rv.create(name, sql)
+        live = rv.live(f"SELECT * FROM {name} WHERE city <> 'Paris'")
+        assert held(live) == queried(rv, sql)
+        rv.sql(f"UPDATE sale SET price = price + 1 WHERE id = 1; INSERT INTO sale VALUES (1{number}, 'b', 3)")
+        rv.refresh(name, upstream=True)
+        assert live.poll() >= 1
+        assert held(live) == queried(rv, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "said"),
+    [
+        ("SELECT id FROM sale LEFT JOIN shop ON shop = name", NotLive, "LEFT"),
+        ("SELECT DISTINCT shop FROM sale", NotLive, "DISTINCT"),
+        ("SELECT id FROM sale, shop WHERE price > 1", NotLive, "no equality"),
+        ("SELECT a.id FROM sale a, sale b, sale c WHERE a.id = b.id AND b.price = c.price AND a.shop = c.shop", NotLive, "cycle"),
+        ("SELECT percentile(price, 0.5) AS p FROM sale", NotLive, "PERCENTILE"),
+        ("SELECT regexp_replace(shop, 'a', 'b') AS s FROM sale", RollviewError, "(?i)regexp_replace"),
+        ("SELECT current_date() AS d FROM sale", NotLive, "current time"),
+        ("SELECT rand() AS r FROM sale", RollviewError, "rand"),
+        ("SELECT id, id FROM sale", UserError, "two columns named id"),
+        ("SELECT id FROM nowhere", TableNotFound, "nowhere"),
+        ("SELECT nothing FROM sale", RollviewError, "nothing"),
+        ("SELECT id FROM sale; SELECT 1", UserError, "2 statements"),
+        ("sale", ViewNotFound, "is a table"),
+        ("nowhere", ViewNotFound, "nowhere"),
+    ],
+)  # fmt: skip
+def test_what_has_no_live_view_is_refused_when_it_is_made(sql: str, kind: type[RollviewError], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        opened().live(sql)
+
+
+def test_a_view_that_would_take_too_much_memory_is_refused_beforehand_and_later() -> None:
+    rv = opened(limits=Limits(live_bytes=500))
+    with pytest.raises(TooLarge, match=r"about [\s\S]*Limits.live_bytes"):
+        rv.live(JOIN)
+    live = opened(limits=Limits(live_bytes=2_000_000)).live(JOIN)
+    before = held(live)
+    with pytest.raises(TooLarge):
+        live.apply(sales(*((n, "a", 1, 1) for n in range(10, 25_000))))
+    assert held(live) == before
+
+
+def test_conditions_that_are_none_are_refused() -> None:
+    live = opened().live(JOIN)
+    for where, said in (
+        ("nothing = 1", "(?s)no condition.*nothing"),
+        ("id IN (SELECT 1)", "no condition"),
+        ("id = 1 UNION SELECT 1", "no condition"),
+        ("regexp_replace(city, 'a', 'b') = 'x'", "(?i)regexp_replace"),
+        (5, "SQL or a dict"),
+        ({"nothing": 1}, "no column named nothing"),
+        ({"id": "x"}, "is no value of the column id"),
+    ):
+        with pytest.raises(RollviewError, match=said):
+            live.table(where)  # type: ignore[arg-type]
+
+
+def test_changes_by_hand_are_checked_before_anything_is_changed() -> None:
+    live = opened().live(JOIN)
+    before = held(live)
+    good = sales((9, "a", 1, 1))["sale"]
+    for changes, kind, said in (
+        ({"nowhere": good}, TableNotFound, "does not read nowhere"),
+        ({"sale": good.drop_columns(["price"])}, ColumnNotFound, "no column price"),
+        ({"sale": good.drop_columns(["__w"])}, ColumnNotFound, "copies"),
+        ({"sale": good.set_column(0, "id", [["x"]])}, UserError, "column id"),
+        ({"sale": [1]}, UserError, "table of Arrow"),
+        (sales((99, "a", 1, -1)), NoSuchRow, "does not have"),
+    ):
+        with pytest.raises(kind, match=said):
+            live.apply(changes)
+    assert held(live) == before
+    assert live.apply({"sale": good}) == 1
+    assert live.get(id=9) == [{"id": 9, "price": 1, "city": "Oslo"}]
+    with pytest.raises(UserError, match="not in its store"):
+        live.poll()
+
+
+def test_options_are_words_that_are_known() -> None:
+    rv = opened()
+    with pytest.raises(UserError, match="did you mean `global`"):
+        rv.live(JOIN, look_ahead="globl")
+    live = rv.live(JOIN)
+    with pytest.raises(UserError, match="envelope"):
+        live.changes(envelope="json")
+    with pytest.raises(UserError, match="when_behind"):
+        live.changes(when_behind="wait")
+    with pytest.raises(UserError, match="push=False"):
+        rv.live(JOIN, push=False).changes()
+    live.close()
+    with pytest.raises(UserError, match="closed"):
+        live.table()
