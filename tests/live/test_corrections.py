@@ -7,6 +7,8 @@ import pytest
 from live_examples import Example
 from rollview.live.graph.protocol import LookAhead
 
+pytestmark = pytest.mark.usefixtures("each_graph")
+
 TABLES = {
     "r": [("a", "int"), ("x", "int")],
     "s": [("a", "int"), ("b", "int"), ("y", "int")],

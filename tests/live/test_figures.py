@@ -12,6 +12,8 @@ from live_examples import Example
 from rollview.live.core import Start
 from rollview.live.graph.protocol import LookAhead
 
+pytestmark = pytest.mark.usefixtures("each_graph")
+
 SOCIAL = {
     "users": [("username", "string"), ("gender", "string"), ("country", "string")],
     "tweet": [("username", "string"), ("tweet", "string"), ("day", "string")],

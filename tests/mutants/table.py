@@ -445,12 +445,58 @@ MUTANTS = [
     ),
     *_of(
         "live",
+        "live/kernel/change.py",
+        (
+            "the changed projected tuple counts with its count",
+            "    state[HAS + part] = slot\n",
+            "    state[HAS + part] = blocks_of(plan, part, item)\n",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/kernel/look_ahead.py",
+        (
+            "flags of the arena have no direction",
+            "        if other != side and not arena[",
+            "        if not arena[",
+        ),
+        (
+            "an insertion raises only its neighbours in the arena",
+            "            if plan[LOOK_AHEAD] == GLOBAL and arena[beyond + 2] >> 1 == 1:\n",
+            "            if False:\n",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/kernel/checks.py",
+        (
+            "a row that is not there can be deleted",
+            "        if after[0] < 0 or (",
+            "        if after[0] < -99 or (",
+        ),
+    ),
+    *_of(
+        "live",
+        "live/generated/walk.py",
+        (
+            "a dead end is left too early",
+            'self.text(f"back, stay = {step.chosen}, False")',
+            'self.text("back, stay = -1, False")',
+        ),
+        (
+            "a dead end is not lowered by a generated traversal",
+            'self.text(f"stay = dead_end(arena, plan, {step.source}, {item}, {step.side})")',
+            'self.text(f"stay = {item} < 0")',
+        ),
+    ),
+    *_of(
+        "live",
         "live/functions/floats.py",
         ("NaN stays", "            nan += weight\n", "            nan = 1\n"),
     ),
     *_of(
         "live",
         "live/ingest.py",
-        ("NULL joins NULL", "if not null_safe and columns[name].null_count:", "if False:"),
+        ("NULL joins NULL", "if any(columns[name].null_count for name in self._known):", "if False:"),
     ),
 ]

@@ -39,6 +39,7 @@ class _Reading:
             else:
                 self._inner(part)
         self._check_counts()
+        self.found._traversal.visited = self.words[n.VISITED]
         return self.found
 
     def _records(self, table: int) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from live_arena import elements
 from live_graphs import SETTINGS, diff_of, generated
 from live_model import ARROW, Bag
 from rollview.frontend.query import Query
@@ -16,7 +17,7 @@ from rollview.frontend.sql import BaseTable
 from rollview.live.compile.compiling import compiled_shape
 from rollview.live.core import Core
 from rollview.live.graph.elements import JoinTuple
-from rollview.live.graph.protocol import LookAhead
+from rollview.live.graph.protocol import GraphOf, LookAhead
 from rollview.live.graph.reference import ReferenceGraph
 
 Columns = Sequence[tuple[str, str]]
@@ -25,17 +26,19 @@ Columns = Sequence[tuple[str, str]]
 class Example:
     """A live view over some tables. ``tables`` gives their columns with types."""
 
+    #: The graph that all of them have.
+    graph_of: GraphOf = ReferenceGraph
+
     def __init__(self, sql: str, tables: Mapping[str, Columns], look_ahead: LookAhead = LookAhead.GLOBAL) -> None:
         bases = {name: BaseTable(name, tuple(columns)) for name, columns in tables.items()}
         plan = Query(sql).plan(lambda name: bases.get(name[-1])).plan
         self.tables = tables
         shape = compiled_shape(plan, lambda table: tables[table], SETTINGS)
-        self.core = Core(shape, SETTINGS, look_ahead=look_ahead, graph_of=ReferenceGraph)
+        self.core = Core(shape, SETTINGS, look_ahead=look_ahead, graph_of=type(self).graph_of)
 
     @property
     def graph(self) -> ReferenceGraph:
-        assert isinstance(self.core.graph, ReferenceGraph)
-        return self.core.graph
+        return elements(self.core.graph)
 
     def load(self, **tables: Sequence[tuple[Any, ...]]) -> None:
         for table, rows in tables.items():

@@ -72,10 +72,11 @@ def content(core: Core) -> Any:
         for item in items.values():
             assert item.projected, "a join tuple without rows"
             keys = tuple(_decoded(core, v.key, core.shape.vertices[v.vertex].layout) for v in item.values)
-            states: dict[Any, list[Any]] = {}  # 0.0 and −0.0 are two projected tuples that look the same
-            for projected, state in sorted(item.projected.items()):
-                states.setdefault(_decoded(core, projected, part.layout), []).append(tuple(state))
-            tuples[part.number, keys] = {key: sorted(each) for key, each in states.items()}
+            states: dict[Any, Any] = {}  # 0.0 and −0.0 are two projected tuples that look the same
+            for projected, state in item.projected.items():
+                known = states.setdefault(_decoded(core, projected, part.layout), [0] * len(state))
+                known[:] = [a + b for a, b in zip(known, state, strict=True)]
+            tuples[part.number, keys] = states
     values = {}
     for vertex, found in zip(core.shape.vertices, graph.values, strict=True):
         for value in found.values():

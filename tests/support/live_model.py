@@ -339,6 +339,7 @@ class Generator:
                     changed[old] -= 1
                 if kind > 0.3 and sum(bag.values()) < 7:
                     new = self.row() if not there or self.rng.random() < 0.5 else self._like(self.rng.choice(there))
+                    new = next((row for row in bag if row == new), new)  # 0.0 and −0.0 are one row of a bag
                     bag[new] += 1
                     changed[new] += 1
             found[table] = changed

@@ -8,11 +8,13 @@ from pathlib import Path
 from rollview.errors import Unsupported
 from rollview.limits import Limits
 from rollview.live.core import Core
-from rollview.live.graph.reference import ReferenceGraph
+from rollview.live.kernel.graph import CompiledGraph
 
-#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept: in a graph
-#: of Python objects, and in one arena.
-_OBJECTS, _ARENA = (900, 60), (130, 20)
+#: About how many bytes a row takes for each occurrence of its table, and more for each column that is kept, in Python.
+_ROW, _COLUMN = 900, 60
+
+#: About how many bytes a value without a fixed width takes.
+_INTERNED = 60
 
 _MEMORY = Path("/proc/meminfo")
 
@@ -28,10 +30,13 @@ class TooLarge(Unsupported):
 
 def row_bytes(core: Core) -> dict[str, int]:
     """About how many bytes a row of each table takes, if no two rows have a tuple in common."""
-    row, column = _OBJECTS if isinstance(core.graph, ReferenceGraph) else _ARENA
     found = dict.fromkeys(core.shape.tables, 0)
     for part in core.shape.parts:
-        found[part.table] += row + column * len(part.fields)
+        own = _ROW + _COLUMN * len(part.fields)
+        if isinstance(core.graph, CompiledGraph):
+            interned = sum(kind.interned for _, kind in part.fields)
+            own = 8 * core.graph.plan.row_words(part.number) + _INTERNED * interned
+        found[part.table] += own
     return found
 
 
