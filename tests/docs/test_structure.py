@@ -20,7 +20,7 @@ CATCHES_ALL = {
     "engine/sources.py": "a context that was stopped raises errors of several kinds",
     "engine/spark_errors.py": "errors of Spark's JVM have no class of their own in Python",
     "live/follow/follower.py": "following goes on if the store or Spark fails once",
-    "live/generated/graph.py": "without a generated traversal the generic one goes on: nothing is lost but speed",
+    "live/generated/graph.py": "a live view whose own functions cannot be compiled goes on with the generic ones",
     "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
     "roll/run.py": "one view's failure does not stop the propagation of the others",

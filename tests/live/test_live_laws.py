@@ -120,7 +120,7 @@ LAWS: tuple[Law, ...] = (
 def compiled_at_once(shape: Shape, look_ahead: LookAhead, piece: int) -> SpecificGraph:
     """A graph whose own functions are compiled before it is used."""
     graph = SpecificGraph(shape, look_ahead, piece)
-    graph.compile(wait=True)
+    graph.compile()
     return graph
 
 

@@ -332,4 +332,4 @@ def test_values_that_wait_for_a_subscriber_are_not_forgotten() -> None:
     live._state.core.sweep(live._state.subscribers.numbers() or set())
     assert only.options.condition.values[2][0].as_py() == "nowhere"
     (value,) = live._state.subscribers._lanes[(2,), ""].by_value
-    assert live._state.core.interner.values([value[0]]) == ["nowhere"]
+    assert live._state.core.interner.value(value[0]) == b"nowhere"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -14,11 +15,15 @@ from rolled import AT_ONCE, World, history
 from rollview import Rollview
 from seeds import numbers
 
+#: No changed rows are read in this process.
+BY_QUERIES = replace(AT_ONCE, changes_here=0)
+
 
 def propagated(seed: int, *, present_only: bool, rv: Rollview | None = None, length: int = 12) -> World:
     """A view that was propagated while its history happened; the law was checked after each commit."""
     choose = random.Random(seed)
-    world = World(history(seed, length), present_only=present_only, rv=rv)
+    limits = choose.choice([AT_ONCE, BY_QUERIES])
+    world = World(history(seed, length), present_only=present_only, limits=limits, rv=rv)
     with world.interrupted(world.check, 0.4, choose):
         while True:
             steps = choose.choice([None, 1, 2])

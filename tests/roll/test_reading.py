@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,16 +40,13 @@ def bag(frame: Any) -> Counter[Any]:
 
 
 def changed(rv: Rollview) -> None:
-    """Eight commits after which every view is another one; the last two are undone by each other."""
+    """Five commits after which every view is another one; the last two are undone by each other."""
     for statement in (
-        "UPDATE orders SET amount = 7 WHERE id = 3",
         "INSERT INTO orders VALUES (4, 2, 50), (5, NULL, 1), (6, 2, 50)",
         "UPDATE customers SET city = 'Ulm' WHERE id = 2",
-        "DELETE FROM orders WHERE id = 1",
-        "INSERT INTO customers VALUES (3, 'Jena')",
-        "DELETE FROM customers WHERE id = 1",
+        "UPDATE orders SET amount = amount + 1 WHERE id = 3 OR customer = 1",
         "DELETE FROM orders WHERE customer = 2",
-        "INSERT INTO orders VALUES (3, 2, 7), (4, 2, 50), (6, 2, 50)",
+        "INSERT INTO orders VALUES (3, 2, 6), (4, 2, 50), (6, 2, 50)",
     ):
         rv.sql(statement)
     rv.position()
@@ -120,14 +117,14 @@ def test_a_view_is_read_where_its_delta_reaches_without_its_tables(name: str) ->
     assert len({tuple(sorted(map(repr, each.items()))) for each in expected.values()}) > 1
     rv.propagate(name)
     plain = rv.table(name)
-    for stands in (begin, begin + 3, end):
+    for stands in (begin, begin + 3):
         rv.apply(name, as_of=stands)
         with only_own_tables(rv):
             for position in range(begin, end + 1):
                 read = rv.table(name, as_of=position)
                 assert bag(read) == expected[position], (stands, position)
                 assert (read.columns, read.types) == (plain.columns, plain.types)
-    assert rv.catalog.clock.of(rv.catalog.reflected(rv.catalog.get(name)).vector) == end  # nothing moved
+    assert rv.catalog.clock.of(rv.catalog.reflected(rv.catalog.get(name)).vector) == begin + 3  # nothing moved
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -140,14 +137,12 @@ def test_changes_between_any_two_moments_of_a_delta(name: str) -> None:
     expected = {position: bag(rv.table(name, as_of=position)) for position in range(begin, end + 1)}
     rv.propagate(name)
     with only_own_tables(rv):
-        for stands in (begin, end):
+        for stands, after, upto in ((begin, begin, end), (end, begin + 1, end - 1)):
             rv.apply(name, as_of=stands)
-            for after, upto in ((begin, end), (end, begin), (begin + 1, begin + 4), (begin + 5, begin + 2), (end, end)):
-                assert told(rv.changes(name, after, upto)) == difference(expected[after], expected[upto])
-                if after <= upto:
-                    each = told_at_each(rv.changes(name, after, upto, timed=True), after, upto)
-                    for position, found in each.items():
-                        assert found == difference(expected[position - 1], expected[position])
+            assert told(rv.changes(name, after, upto)) == difference(expected[after], expected[upto])
+            assert told(rv.changes(name, upto, after)) == difference(expected[upto], expected[after])
+            each = told_at_each(rv.changes(name, after, upto, timed=True), after, upto)
+            assert each == {p: difference(expected[p - 1], expected[p]) for p in each}
 
 
 def lawful(seed: int, times: int) -> None:
@@ -181,7 +176,7 @@ def lawful(seed: int, times: int) -> None:
         rv.changes("v", begin, end, timed=True)
 
 
-@pytest.mark.parametrize("seed", numbers(2))
+@pytest.mark.parametrize("seed", numbers(1))
 def test_rows_and_changes_of_random_views(seed: int) -> None:
     lawful(seed, 1)
 
@@ -244,13 +239,13 @@ def test_the_stored_version_that_is_nearest_is_taken() -> None:
     begin = now(rv)
     changed(rv)
     rv.propagate("cities")
-    rv.apply("cities", as_of=begin + 4)
+    rv.apply("cities", as_of=begin + 3)
     rv.apply("cities")
     found = reachable(rv.catalog, "cities")
     assert found is not None
-    assert [each.position - begin for each in found.anchors(begin + 3)] == [4, 0, 8]
-    assert [each.position - begin for each in found.anchors(begin + 7)] == [8, 4, 0]
-    assert [each.position - begin for each in found.anchors(begin)] == [0, 4, 8]
+    assert [each.position - begin for each in found.anchors(begin + 2)] == [3, 0, 5]
+    assert [each.position - begin for each in found.anchors(begin + 5)] == [5, 3, 0]
+    assert [each.position - begin for each in found.anchors(begin)] == [0, 3, 5]
 
 
 def test_changes_of_a_table() -> None:
@@ -300,7 +295,7 @@ def test_changes_of_a_view_that_cannot_be_propagated(query: str, monkeypatch: py
 
         monkeypatch.setattr(_ViewChanges, way, noted)
     shown = {position: bag(rv.table("v", as_of=position)) for position in range(begin, end + 1)}
-    for after, upto in ((begin, end), (begin + 6, begin + 1)):
+    for after, upto in ((begin, end), (end - 1, begin + 1)):
         assert told(rv.changes("v", after, upto)) == difference(shown[after], shown[upto])
     each = told_at_each(rv.changes("v", begin, end, timed=True), begin, end)
     assert each == {p: difference(shown[p - 1], shown[p]) for p in each}
@@ -331,3 +326,85 @@ def test_changes_between_moments_that_are_none(after: Any, upto: Any, timed: boo
             rv.changes(name, after, upto, timed=timed)
     with pytest.raises(UserError, match="no table named ordres"):
         rv.changes("ordres", 3)
+
+
+STACK = {
+    "cities": CITIES,
+    "large": "SELECT city, total FROM cities WHERE total > 20",
+    "both": "SELECT o.id, l.total FROM orders o JOIN customers c ON c.id = o.customer JOIN large l ON l.city = c.city",
+    "sizes": "SELECT total, count(*) AS n FROM cities GROUP BY total",
+}
+
+
+def test_views_on_views_are_read_and_followed_through_their_deltas() -> None:
+    rv = filled()
+    for name, query in STACK.items():
+        rv.create(name, query, policy="INCREMENTAL")
+    begin = now(rv)
+    changed(rv)
+    end = now(rv)
+    expected = {(v, p): bag(rv.table(v, as_of=p)) for v in STACK for p in range(begin, end + 1)}
+    assert all(rv.propagate_all(STACK))
+    for name in STACK:
+        rv.apply(name, as_of=begin + 3)
+    with only_own_tables(rv):
+        for name in STACK:
+            for position in (begin, end):
+                assert bag(rv.table(name, as_of=position)) == expected[name, position], (name, position)
+            assert told(rv.changes(name, end, begin)) == difference(expected[name, end], expected[name, begin])
+            each = told_at_each(rv.changes(name, begin, end, timed=True), begin, end)
+            assert each == {p: difference(expected[name, p - 1], expected[name, p]) for p in each}
+
+
+def test_views_on_views_are_refreshed_by_what_was_propagated() -> None:
+    rv = filled()
+    for name, query in STACK.items():
+        rv.create(name, query, policy="INCREMENTAL")
+    begin = now(rv)
+    changed(rv)
+    mark = now(rv)
+    assert all(rv.propagate_all(STACK))
+    rv.sql("INSERT INTO orders VALUES (7, 2, 70)")
+    end = now(rv)
+    done = {outcome.view: outcome.refreshed() for outcome in rv.refresh_all()}
+    assert done["cities"].steps == 2
+    assert all(rv.verify(name).ok for name in STACK)
+    assert all(status.fresh for status in rv.views())
+    for position in (mark, begin, begin + 3, end):
+        assert all(outcome.refreshed().position == position for outcome in rv.refresh_all(as_of=position))
+        assert all(rv.verify(name).ok for name in STACK)
+        for name in STACK:
+            assert bag(rv.table(name)) == bag(rv.table(name, as_of=position))
+    rv.refresh_all(as_of=begin)
+    rv.refresh("cities")
+    assert rv.refresh("large").strategy in ("row_delta", "append", "apply", "no_op")
+    assert rv.refresh("both", upstream=True).to_vector["orders"] == rv.store.version("orders")
+    assert all(rv.verify(name).ok for name in STACK)
+
+
+def test_rows_and_changes_on_spark(opened: Callable[..., Rollview]) -> None:
+    rv = opened("embedded")
+    rv.sql("CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), PRIMARY KEY (id))")
+    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
+    rv.sql("INSERT INTO orders VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5)")
+    names = ("bag", "large")
+    for name in names:
+        rv.create(name, VIEWS[name], policy="INCREMENTAL")
+    begin = now(rv)
+    rv.sql("INSERT INTO orders VALUES (4, 2, 50), (5, 2, 50)")
+    rv.sql("UPDATE customers SET city = 'Ulm' WHERE id = 2")
+    end = now(rv)
+    expected = {(v, p): bag(rv.table(v, as_of=p)) for v in names for p in range(begin, end + 1)}
+    for outcome in rv.propagate_all(names):
+        outcome.propagated()
+    rv.apply("large", as_of=begin + 1)
+    with only_own_tables(rv):
+        for (name, position), shown in expected.items():
+            read = rv.table(name, as_of=position)
+            assert bag(read) == shown, (name, position)
+            assert read.dtypes == rv.table(name).dtypes
+        for name in names:
+            each = told_at_each(rv.changes(name, begin, end, timed=True), begin, end)
+            assert each == {p: difference(expected[name, p - 1], expected[name, p]) for p in each}
+            assert told(rv.changes(name, end, begin)) == difference(expected[name, end], expected[name, begin])

@@ -9,7 +9,7 @@ import pytest
 
 from rolled import AT_ONCE, World, history
 from rollview import Rollview, connect
-from rollview.errors import RollviewError, UserError
+from rollview.errors import RollviewError, UserError, VersionGone
 from rollview.refresh.steps import Pace
 from rollview.roll.run import Run
 from rollview.store.edits import Append
@@ -140,16 +140,16 @@ def test_rows_of_sections_whose_history_is_partly_gone_are_read_one_by_one() -> 
 
     def recent(table: str, after: int, *rest: Any) -> Any:
         if table == "orders" and after < gone:
-            from rollview.errors import VersionGone
-
             raise VersionGone("gone")
         return few(table, after, *rest)
 
     store.few_changes = recent  # type: ignore[assignment, method-assign]
-    outcomes = {each.view: each.outcome for each in rv.propagate_all(["pairs", "large"])}
-    assert outcomes == {"large": "failed", "pairs": "propagated"}
+    done = {each.view: each.propagated() for each in rv.propagate_all(["pairs", "large"])}
+    assert {name: each.refreshed for name, each in done.items()} == {"large": True, "pairs": False}
     assert rv.apply("pairs").strategy == "apply"
-    assert rv.verify("pairs").ok
+    for name in done:
+        assert done[name].mark == rv.position()
+        assert rv.verify(name).ok
 
 
 @pytest.mark.parametrize("wrong", [["nothing"], 7, [None]])

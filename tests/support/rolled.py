@@ -163,7 +163,13 @@ class World:
     """A warehouse in which a history happens, and the view ``v`` of it."""
 
     def __init__(
-        self, made: History, *, present_only: bool = False, limits: Limits = AT_ONCE, rv: Rollview | None = None
+        self,
+        made: History,
+        *,
+        present_only: bool = False,
+        limits: Limits = AT_ONCE,
+        rv: Rollview | None = None,
+        keep: str | None = None,
     ) -> None:
         self.history, self.rv = made, rv or connect("duckdb:", limits=limits)
         self.present_only = present_only
@@ -176,7 +182,7 @@ class World:
             self.happen()
         self.rv.position()
         for name, query in made.views.items():
-            self.rv.create(name, query, policy="INCREMENTAL")
+            self.rv.create(name, query, policy="INCREMENTAL", keep_changes=keep)
         self._commit, self._read = self.rv.store.commit, self.rv.store.read
         if present_only:
             self.rv.store.read = self._read_present  # type: ignore[method-assign]
@@ -194,6 +200,10 @@ class World:
         stored = self.rolling(view).delta.stored()
         assert stored is not None
         return stored.extent
+
+    def forget(self) -> None:
+        """What was computed does not hold any more: a view has another query."""
+        self._expected.clear()
 
     def happen(self) -> bool:
         """Commits the next transaction; False if there is none left."""

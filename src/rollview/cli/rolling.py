@@ -22,11 +22,11 @@ from rollview.cli.app import (
 from rollview.cli.clock import as_of_option
 from rollview.cli.live import watch_live
 from rollview.cli.outcomes import outcome_document, show_outcomes
-from rollview.cli.propagated import Forwarded, propagated_document, show_propagated
+from rollview.cli.propagated import propagated_document, show_propagated
 from rollview.cli.render import MISTAKE, Screen, error_document
 from rollview.cli.watch import RollingWatch, Rounds, Watch, seconds_of
 from rollview.errors import NotIncremental, RollviewError, UserError
-from rollview.roll.results import Propagated
+from rollview.roll.results import PropagateOutcome
 from rollview.roll.rolling import why_not
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
@@ -52,17 +52,15 @@ def propagate(
     how: dict[str, Any] = {"steps": steps, "step_rows": step_rows, "step_seconds": step_seconds}
     with reporting(screen):
         rv = opened(screen, warehouse, store)
-        found: list[Forwarded] = []
-        for name in rv.existing(views) if views else _propagated(rv):
-            with screen.busy(f"propagating {name}") as say:
-                try:
-                    found.append(Forwarded(name, rv.propagate(name, progress=lambda step: say(str(step)), **how)))
-                except RollviewError as error:
-                    if views and len(views) == 1:
-                        raise
-                    found.append(Forwarded(name, None, error))
+        names = rv.existing(views) if views else _propagated(rv)
+        with screen.busy(f"propagating {', '.join(names)}") as say:
+            how["progress"] = lambda step: say(str(step))
+            if views and len(names) == 1:
+                found = [PropagateOutcome(names[0], rv.propagate(names[0], **how))]
+            else:
+                found = rv.propagate_all(names, **how)
         show_propagated(screen, found)
-        if not all(each.done for each in found):
+        if not all(found):
             raise typer.Exit(MISTAKE)
 
 
@@ -160,10 +158,11 @@ class _Told:
             f"{outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  {outcome.seconds:.2f} s",
         )
 
-    def propagated(self, done: Propagated) -> None:
-        rows = f"{done.queries} queries of {done.rows:,} changed rows"
+    def propagated(self, outcome: PropagateOutcome) -> None:
+        done = outcome.propagated()
+        rows = f"{done.queries} quer{'y' if done.queries == 1 else 'ies'} of {done.rows:,} changed rows"
         text = f"{done.view}  propagated  {rows}  up to position {done.mark}  {done.seconds:.2f} s"
-        self._print(propagated_document(Forwarded(done.view, done)), text)
+        self._print(propagated_document(outcome), text)
 
     def failed(self, view: str | None, error: RollviewError, again: float) -> None:
         self.events += 1

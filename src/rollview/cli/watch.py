@@ -11,7 +11,7 @@ from typing import Any
 
 from rollview.errors import RollviewError, UserError, named_error
 from rollview.roll.following import refresh_all
-from rollview.roll.results import Propagated
+from rollview.roll.results import PropagateOutcome
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 from rollview.views.results import Outcome
@@ -101,14 +101,14 @@ class Watch(Rounds):
         return self.every
 
 
-#: Steps of one view before the next one has its turn, and before it is seen whether views are to be applied.
+#: Steps of each view before it is seen whether views are to be applied.
 STEPS_AT_A_TIME = 4
 
 
 class RollingWatch(Rounds):
-    """Propagates the views of ``names`` repeatedly, a few steps of each in turn, and applies them whenever
-    ``apply_every`` seconds have passed; never without it. Calls ``propagated`` and ``changed`` for what was done, and
-    ``failed`` for every failure, with the seconds until the view is tried again."""
+    """Propagates the views of ``names`` repeatedly, a few steps at a time, and applies them whenever ``apply_every``
+    seconds have passed; never without it. Calls ``propagated`` and ``changed`` for what was done, and ``failed`` for
+    every failure, with the seconds until the view is tried again."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class RollingWatch(Rounds):
         every: float,
         apply_every: float | None,
         how: Mapping[str, Any],
-        propagated: Callable[[Propagated], None],
+        propagated: Callable[[PropagateOutcome], None],
         changed: Callable[[Outcome], None],
         failed: Callable[[str | None, RollviewError, float], None],
         clock: Callable[[], float] = time.monotonic,
@@ -131,30 +131,36 @@ class RollingWatch(Rounds):
 
     def look(self) -> float:
         try:
-            names = self.names()
+            resting = self._pauses.resting()
+            active = [name for name in self.names() if name not in resting]
+            outcomes = self.rv.propagate_all(active, steps=STEPS_AT_A_TIME, **self.how) if active else []
         except Exception as error:  # the catalog cannot be read
             pause = self._pauses.failed("")
             self._failed(None, named_error("The views could not be propagated", error), pause)
             return pause
         self._pauses.worked("")
-        busy = [self._turn(name) for name in names if name not in self._pauses.resting()]
-        return 0.0 if any(busy) else self.every
+        behind = [self._seen(outcome) for outcome in outcomes]
+        return 0.0 if any(behind) else self.every
 
-    def _turn(self, name: str) -> bool:
-        """Some steps of a view, and applying it if it is time; whether there is more to do."""
-        try:
-            done = self.rv.propagate(name, steps=STEPS_AT_A_TIME, **self.how)
-            if done.queries:
-                self._propagated(done)
-            began = self._applied.setdefault(name, self._clock())
-            if self.apply_every is not None and self._clock() - began >= self.apply_every:
-                self._applied[name] = self._clock()
-                self._apply(name)
-        except Exception as error:
-            self._failed(name, named_error(f"{name} could not be propagated", error), self._pauses.failed(name))
+    def _seen(self, outcome: PropagateOutcome) -> bool:
+        """Tells what was propagated, and applies it if it is time; whether there is more to propagate."""
+        name, done = outcome.view, outcome.result
+        if outcome.error is not None:
+            self._failed(name, outcome.error, self._pauses.failed(name))
+        if done is None:
             return False
+        if done.queries:
+            self._propagated(outcome)
+        began = self._applied.setdefault(name, self._clock())
+        if self.apply_every is not None and self._clock() - began >= self.apply_every:
+            self._applied[name] = self._clock()
+            try:
+                self._apply(name)
+            except Exception as error:
+                self._failed(name, named_error(f"{name} could not be applied", error), self._pauses.failed(name))
+                return False
         self._pauses.worked(name)
-        return done.lag > 0
+        return bool(done.lag)
 
     def _apply(self, name: str) -> None:
         result = self.rv.apply(name)

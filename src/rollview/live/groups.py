@@ -18,10 +18,14 @@ from rollview.live.graph.elements import Key
 from rollview.live.graph.protocol import Paths, joined
 from rollview.live.ingest import normalised_keys
 from rollview.live.interning import Interner, Words
+from rollview.live.kernel.build import available, kernel
 from rollview.live.paths import Columns, Filtered, Projection, path_columns
 from rollview.live.shape import Grouping, Result, Shape
 from rollview.live.words import Layout
 from rollview.plan.expressions import ref
+
+#: So few paths are not added up before their groups are looked up.
+_FEW = 8
 
 #: About how many bytes a group and a state take in Python.
 _GROUP, _STATE = 400, 120
@@ -64,14 +68,15 @@ class Groups:
 
     def add(self, paths: Paths) -> None:
         """Adds completed paths to the groups."""
-        keys, values = self._values.of(paths)
+        made, weights, sums = _added_up(self._values.made(paths), paths)
+        keys, values = self._values.of(made, sums)
         for at, key in enumerate(map(tuple, keys.tolist())):
             group = self.found.get(key)
             if key not in self._before:
                 self._before[key] = None if group is None else self._row(key, group)
             if group is None:
                 group = self.found[key] = self._new()
-            self._add(group, values[at], int(paths.weights[at]))
+            self._add(group, values[at], int(weights[at]))
             if not group.rows and self._grouping.keys:
                 del self.found[key]
 
@@ -152,25 +157,38 @@ class _Values:
         pushed = [each.column for part in shape.parts for each in part.pushed]
         self._sums = {column: 3 * i for i, column in enumerate(pushed)}
 
-    def of(self, paths: Paths) -> tuple[Words, list[list[tuple[int, ...] | None]]]:
-        made = self._made.words(paths.fields)
-        keys = np.zeros((len(paths), self._grouping.layout.width), dtype=np.int64)
+    def made(self, paths: Paths) -> Words:
+        """The keys of paths and the values of those aggregates that are not pushed down."""
+        return self._made.words(paths.fields)
+
+    def of(self, made: Words, sums: Words) -> tuple[Words, list[list[tuple[int, ...] | None]]]:
+        keys = np.zeros((len(made), self._grouping.layout.width), dtype=np.int64)
         for i, (_, column, _) in enumerate(self._grouping.keys):
             self._grouping.layout.words(keys, i)[:] = self._columns.words(made, column)
             self._grouping.layout.set_null(keys, i, self._columns.nulls(made, column))
-        values = [self._values(each, paths, made) for each in self._grouping.results]
-        listed = [list(row) for row in zip(*values, strict=True)] if values else [[] for _ in range(len(paths))]
+        values = [self._values(each, sums, made) for each in self._grouping.results]
+        listed = [list(row) for row in zip(*values, strict=True)] if values else [[] for _ in range(len(made))]
         return normalised_keys(keys, self._grouping.layout), listed
 
-    def _values(self, result: Result, paths: Paths, made: Words) -> list[tuple[int, ...] | None]:
+    def _values(self, result: Result, sums: Words, made: Words) -> list[tuple[int, ...] | None]:
         if result.pushed:
             assert result.column is not None
             at = self._sums[result.column]
-            return list(map(tuple, paths.sums[:, at : at + 3].tolist()))
+            return list(map(tuple, sums[:, at : at + 3].tolist()))
         if result.column is None:  # COUNT(*): each row counts
-            return [()] * len(paths)
+            return [()] * len(made)
         words, nulls = self._columns.words(made, result.column).tolist(), self._columns.nulls(made, result.column)
         return [None if null else tuple(row) for row, null in zip(words, nulls.tolist(), strict=True)]
+
+
+def _added_up(made: Words, paths: Paths) -> tuple[Words, Words, Words]:
+    """Paths with the same keys and values as one, with the sum of their weights and sums."""
+    if len(made) < _FEW or not available():
+        return made, paths.weights, paths.sums
+    columns, weights = np.ascontiguousarray(made.T), paths.weights.copy()
+    sums = np.array(paths.sums.T, order="C", copy=True)
+    places = kernel().grouped(columns, weights, sums)
+    return columns[:, places].T, weights[places], sums[:, places].T
 
 
 def _packed(values: list[Value | None], layout: Layout) -> list[int]:

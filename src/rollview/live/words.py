@@ -181,8 +181,7 @@ def column_array(words: Words, nulls: Flags | None, kind: Kind, interner: Intern
     if (plain := _NUMPY.get(kind.name)) is not None:
         return _fixed(words[:, 0].astype(plain, order="C", copy=False), nulls, kind)
     if kind.interned:
-        values = interner.values(words[:, 0].tolist())
-        return pa.array(values, type=kind.arrow, mask=nulls if kind.nested else None)
+        return interner.array(words[:, 0], kind.arrow)
     if kind.decimal:
         low = words[:, 0]
         high = words[:, 1] if kind.width == 2 else low >> 63

@@ -2,7 +2,8 @@
 
 A new epoch begins if the view was recomputed or replaced since, if one of its tables is another one by now, or if the
 delta of a view that it reads has begun again. Then nothing of the old delta is applied any more. A view that stands at
-no position, or where the changes of a view that it reads are not known, is refreshed to the newest one first.
+no position, or where the changes of a view that it reads are not known, is refreshed to the newest one first; so is one
+of which the history of a table is gone that would have to be propagated.
 """
 
 from __future__ import annotations
@@ -31,9 +32,12 @@ class Begun:
     refreshed: bool = False
 
 
-def begun(catalog: Catalog, name: str, newest: int, lower: Callable[[Sequence[str]], None]) -> Begun:
+def begun(
+    catalog: Catalog, name: str, newest: int, lower: Callable[[Sequence[str]], None], *, anew: bool = False
+) -> Begun:
     """The delta as it is, or as it begins now. ``newest`` is the newest position. ``lower`` propagates the views that
-    the view reads: it is called if one of them has begun again."""
+    the view reads: it is called if one of them has begun again. With ``anew``, the delta cannot be gone on with: it
+    begins where the view stands after a refresh."""
     refreshed = False
     for _ in range(catalog.limits.refresh_attempts):
         rolled = rolling(catalog, name)
@@ -42,10 +46,10 @@ def begun(catalog: Catalog, name: str, newest: int, lower: Callable[[Sequence[st
             lower(rolled.below)
             continue
         stored, before = rolled.delta.current(), rolled.reflected()
-        if stored is not None and _goes_on(rolled, stored.extent.mark, below):
+        if stored is not None and not anew and _goes_on(rolled, stored.extent.mark, below):
             return Begun(rolled, stored.extent, refreshed)
         position = rolled.standing()
-        if position is None or not _goes_on(rolled, position, below):
+        if position is None or not _goes_on(rolled, position, below) or (anew and not refreshed):
             _refresh(rolled, newest)
             lower(rolled.below)
             refreshed = True

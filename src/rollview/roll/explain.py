@@ -43,8 +43,8 @@ def _propagation(catalog: Catalog, name: str) -> Propagation:
     if (why := why_not(catalog, name)) is not None:
         return Propagation(False, why)
     rolled = rolling(catalog, name)
-    stored = rolled.delta.stored()
-    extent = None if stored is None or stored.extent.epoch != rolled.reflected().epoch else stored.extent
+    stored = rolled.delta.current()
+    extent = None if stored is None else stored.extent
     reach = Reaches(catalog).propagated(name)
     if reach is None or reach.oldest is None:
         return Propagation(True, _HOW[way_of(rolled, extent)])
@@ -55,10 +55,12 @@ def _propagation(catalog: Catalog, name: str) -> Propagation:
 def _next(found: Reachable, stop: int) -> Next:
     """What is applied, and what is followed then."""
     catalog, view = found.rolled.catalog, found.rolled.view
+    what = f"what was propagated is applied, up to position {stop}"
+    if found.rolled.below:  # which version of them shows the position is known when they are there
+        return Next(APPLY, what)
     at = catalog.clock.vector(stop)
     start = {table: at[table] for table in view.tables}
     rest = followed(catalog, view, start, NEWEST.versions(catalog, view))
-    what = f"what was propagated is applied, up to position {stop}"
     if rest.strategy in (NO_OP, None):
         return Next(APPLY, what)
     return replace(rest, why=f"{what}; then {rest.why}")

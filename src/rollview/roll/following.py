@@ -126,19 +126,21 @@ def stop_on_the_way(found: Reachable, goal: Goal) -> int | None:
             return None
     except UserError:  # the refresh says what is wrong
         return None
-    below = base_vector(catalog, view, target)
-    stop = None if below is None else _last(found, shown, below, exact=goal.exact)
-    if stop is None or stop == shown:
+    bases = base_vector(catalog, view, target)
+    stop = None if bases is None else _last(found, shown, bases, exact=goal.exact)
+    if stop is None or found.vector(stop) == found.vector(shown):
         return None
-    at = catalog.clock.vector(stop)
     try:  # a view that is read must have a stored version there
-        start = Goal({table: at[table] for table in below or ()}, exact=True).versions(catalog, view)
+        start = _goal_at(found, stop).versions(catalog, view)
     except VersionGone:
-        return None
-    if start == {table: before.vector[table] for table in view.tables}:
         return None
     way = Way(catalog, view, start, target)
     return None if way.changed and recomputing_is_cheaper(catalog, view, target, way) else stop
+
+
+def _goal_at(found: Reachable, position: int) -> Goal:
+    """Where the base tables stand at a position."""
+    return Goal({table: at for table, at in found.vector(position).items() if at is not None}, exact=True)
 
 
 def _is_recomputed(catalog: Catalog, view: View, before: Reflected, target: Mapping[str, Identity]) -> bool:

@@ -34,6 +34,11 @@ class Reachable:
     rolled: Rolling
     stored: Stored
 
+    @cached_property
+    def bases(self) -> list[str]:
+        """The tables that the view reads, directly or through others."""
+        return sorted(base_tables(self.rolled.catalog, [self.rolled.view.name]))
+
     def position(self, vector: Mapping[str, Identity]) -> int | None:
         """A position in reach at which the base tables stand as in a vector, through all levels; None if there is
         none."""
@@ -41,12 +46,17 @@ class Reachable:
         return None if first is None else self.within(first)
 
     def within(self, position: int) -> int | None:
-        """The same for the vector of a position. The tables may stand so at several positions."""
+        """The same of a position. The tables may stand so at several positions."""
         extent = self.stored.extent
         nearest = min(max(position, extent.begin), extent.mark)
-        if nearest == position or self._vector(nearest) == self._vector(position):
+        if nearest == position or self.vector(nearest) == self.vector(position):
             return nearest
         return None
+
+    def vector(self, position: int) -> dict[str, Identity | None]:
+        """Where the base tables stand at a position."""
+        found = self.rolled.catalog.clock.vector(position)
+        return {table: found.get(table) for table in self.bases}
 
     def anchors(self, position: int) -> list[Anchor]:
         """The stored versions from which a position is reached, the nearest one first."""
@@ -65,14 +75,6 @@ class Reachable:
                 position = self.position(vector_in(commit))
                 if position is not None:
                     yield Anchor(commit.version, position)
-
-    def _vector(self, position: int) -> dict[str, Identity | None]:
-        found = self.rolled.catalog.clock.vector(position)
-        return {table: found.get(table) for table in self._bases}
-
-    @cached_property
-    def _bases(self) -> set[str]:
-        return base_tables(self.rolled.catalog, [self.rolled.view.name])
 
 
 def reachable(catalog: Catalog, name: str) -> Reachable | None:

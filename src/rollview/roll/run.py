@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from rollview.errors import named_error
+from rollview.errors import VersionGone, named_error
 from rollview.refresh.batch import levels
 from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
@@ -143,7 +143,7 @@ class _Running:
         self._first: Extent | None = None
         self._propagation: Propagation | None = None
         self._done: list[ForwardStep] = []
-        self._refreshed, self._lost, self._start = False, 0, time.monotonic()
+        self._refreshed, self._anew, self._lost, self._start = False, False, 0, time.monotonic()
         self.is_done = False
 
     @property
@@ -159,35 +159,50 @@ class _Running:
     def _extent(self) -> Extent:
         return self.at.extent if self._propagation is None else self._propagation.extent
 
-    def begin(self) -> None:
+    def begin(self, *, anew: bool = False) -> None:
         """Finds the delta, or begins it."""
         run = self._run
-        self._at, self._propagation, self.is_done = begun(run.catalog, self.name, run.newest, run.lower), None, False
+        self._at = begun(run.catalog, self.name, run.newest, run.lower, anew=anew)
+        self._propagation, self.is_done = None, False
         self._first = self._first or self._at.extent
         self._refreshed = self._refreshed or self._at.refreshed
 
     def advance(self, shelves: Shelves) -> None:
         """Runs a forward query; if there is none left to run, the view is done."""
-        run = self._run
-        with run.catalog.engine.settings(self.at.rolled.view.settings):
-            if self._propagation is None:
-                self._propagation = Propagation(self.at, run.pace, shelves, run.newest)
-            step = self._propagation.step() if run.steps is None or len(self._done) < run.steps else None
-            if step is None:
-                self._propagation.finish()
+        try:
+            with self._run.catalog.engine.settings(self.at.rolled.view.settings):
+                step = self._step(shelves)
+        except VersionGone:
+            if self._anew:
+                raise
+            self._anew = True
+            self.begin(anew=True)
+            return
         if step is not None:
-            self._lost = 0
-            self._done.append(step)
-            logger.info("%s", step)
-            if run.on_step is not None:
-                run.on_step(step)
-        elif self._propagation.overtaken:
+            self._report(step)
+        elif self._propagation is not None and self._propagation.overtaken:
             self._lost += 1
-            if self._lost == run.catalog.limits.refresh_attempts:
+            if self._lost == self._run.catalog.limits.refresh_attempts:
                 raise overtaken(self.name)
             self.begin()
         else:
             self.is_done = True
+
+    def _step(self, shelves: Shelves) -> ForwardStep | None:
+        run = self._run
+        if self._propagation is None:
+            self._propagation = Propagation(self.at, run.pace, shelves, run.newest)
+        step = self._propagation.step() if run.steps is None or len(self._done) < run.steps else None
+        if step is None:
+            self._propagation.finish()
+        return step
+
+    def _report(self, step: ForwardStep) -> None:
+        self._lost = 0
+        self._done.append(step)
+        logger.info("%s", step)
+        if self._run.on_step is not None:
+            self._run.on_step(step)
 
     def result(self) -> Propagated:
         assert self._first is not None

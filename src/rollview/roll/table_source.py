@@ -6,6 +6,7 @@ The views of one run share what is read: see ``shelf``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from rollview.delta.timed import Way
 from rollview.delta.weights import consolidated
 from rollview.engine.protocol import Frame, Kept
 from rollview.plan.expressions import ref
-from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly
+from rollview.plan.nodes import INNER, Column, Computed, Join, Node, Project, Scan, exactly, union_of
 from rollview.plan.reserved import TIME, WEIGHT
 from rollview.roll.schedule import Backlog
 from rollview.roll.shelf import Shelf, Shelves, signed_rows
@@ -52,8 +53,25 @@ class TableSource(Source):
             local = self._shelf.timed(span.after, span.upto)
             if local is not None:
                 return self._engine.local(_net(local.select(self.columns)), self.typed)
+            at = self._shelf.positions(span.after, span.upto)
+            if len(at) > 1 and not self._are_dated(span):
+                return self._engine.keep(self._one_by_one(span.after, list(at.values())))
             found = self._shelf.changes(span.after, span.upto, self.used)
-            return self._engine.keep(self._placed_by_query(found, self._shelf.positions(span.after, span.upto)))
+            return self._engine.keep(self._placed_by_query(found, at))
+
+    def _are_dated(self, span: Span) -> bool:
+        versions = self._shelf.version(span.after), self._shelf.version(span.upto)
+        return self._catalog.store.dates_changes(self.name, *versions)
+
+    def _one_by_one(self, after: int, positions: Sequence[int]) -> Frame:
+        """The changes of each commit by itself, because the store compares versions and tells no commits."""
+        scans, frames = [], {}
+        for number, (one, other) in enumerate(pairwise([after, *positions])):
+            own = scan_of(f"commit {number}", self.typed)
+            found = self._shelf.changes(one, other, self.used)
+            frames[own.table] = self._placed_by_query(found, {self._shelf.version(other): other})
+            scans.append(own)
+        return self._engine.select(union_of(scans, scans[0].output), frames, self.columns)
 
     def _placed_by_query(self, found: ChangeSet, at: dict[int, int]) -> Frame:
         """The net change of each position, if the rows are not in this process."""

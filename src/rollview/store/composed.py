@@ -36,6 +36,7 @@ class ComposedStore:
         self.bounds = reading.bounds
         self.read = reading.read
         self.changes = reading.changes
+        self.dates_changes = reading.dates_changes
         self.few_changes = reading.few_changes
         self.commits = reading.commits
         self.batches = reading.batches

@@ -228,6 +228,10 @@ class Reading(Protocol):
         """The rows changed by the commits after version ``after``, up to and including ``upto``: at least these
         columns, the kind of change, and the version and time of the commit. An update is two rows."""
 
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        """Whether ``changes`` tells the commit of each row. Otherwise it compares the two versions, and all rows are of
+        the later one."""
+
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         """Exactly these columns of ``changes``, with kind, version and time, read into this process. None if the store
         cannot read them in this process, or if there are more than ``most`` rows."""

@@ -57,8 +57,7 @@ class Extreme:
     def _key(self, value: Value) -> Any:
         """By which values are compared."""
         if self._of.interned:
-            (known,) = self._interner.values(value)
-            return known.encode() if isinstance(known, str) else known
+            return self._interner.value(value[0])
         if self._of.floating:
             (double,) = struct.unpack("<d", struct.pack("<q", value[0]))
             return (double != double, 0.0 if double != double else double)

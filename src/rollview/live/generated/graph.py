@@ -21,29 +21,42 @@ from rollview.live.shape import Shape
 
 _LOG = logging.getLogger(__name__)
 
+#: Compiling takes seconds: a part has its own function when changes of it have visited so many join tuples, which takes
+#: some hundredths of a second.
+_WORTH = 100_000
+
 
 class SpecificGraph(CompiledGraph):
-    """Implements ``Graph``. With the first change that is pushed, it has its functions compiled in the background."""
+    """Implements ``Graph``. A part that many changes are made of has its own function compiled in the background."""
 
     def __init__(self, shape: Shape, look_ahead: LookAhead, piece: int) -> None:
         super().__init__(shape, look_ahead, piece)
-        self._asked = False
-        self.compiled = threading.Event()
+        self._left = [_WORTH] * len(shape.parts)
+        #: For each part, whether its own function is there, or cannot be.
+        self.compiled = [threading.Event() for _ in shape.parts]
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
-        if push and not self._asked:
-            self.compile()
-        return super().changed(part, rows, push=push)
+        if not push or self._left[part] <= 0:
+            yield from super().changed(part, rows, push=push)
+            return
+        before = self.visited
+        yield from super().changed(part, rows, push=push)
+        self._left[part] -= self.visited - before
+        if self._left[part] <= 0:
+            self._ask(part)
 
-    def compile(self, *, wait: bool = False) -> None:
-        """Has the view's own functions compiled: in the background, or at once."""
-        if not self._asked:
-            self._asked = True
-            own = weakref.ref(self)
-            for part in range(len(self.plan.parts)):
-                BACKGROUND.add(lambda part=part: _swapped(own, part))  # type: ignore[misc]
-        if wait:
-            self.compiled.wait()
+    def compile(self) -> None:
+        """Compiles the functions of all parts, and waits for them."""
+        for part, left in enumerate(self._left):
+            if left > 0:
+                self._left[part] = 0
+                self._ask(part)
+        for each in self.compiled:
+            each.wait()
+
+    def _ask(self, part: int) -> None:
+        own = weakref.ref(self)
+        BACKGROUND.add(lambda: _swapped(own, part))
 
 
 def _swapped(graph: weakref.ref[SpecificGraph], part: int) -> None:
@@ -54,8 +67,7 @@ def _swapped(graph: weakref.ref[SpecificGraph], part: int) -> None:
         found.functions[part] = compiled(found.plan, part)
     except Exception:  # the generic function goes on: whatever has failed, nothing is lost but speed
         _LOG.warning("a live view goes on with generic functions: compiling its own has failed", exc_info=True)
-    if part + 1 == len(found.plan.parts):
-        found.compiled.set()
+    found.compiled[part].set()
 
 
 def compiled(plan: Plan, part: int) -> Changed:

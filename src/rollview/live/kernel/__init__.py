@@ -13,6 +13,7 @@
 | ``paths.py`` | completed paths → output |
 | ``change.py`` | what is called: change, generate, list |
 | ``summed.py`` | weighted tuples added up |
+| ``texts.py`` | strings and binaries as numbers |
 | ``shown.py`` | what is put out: the words of all parts, or rows of the view |
 | ``plan.py`` | a shape → the plan that the functions follow |
 | ``build.py`` | compiles the functions, and keeps them |

@@ -32,6 +32,7 @@ _FILES = (
     "paths",
     "change",
     "summed",
+    "texts",
 )
 
 _HEAD = "from numba import njit\nimport numpy as np\n"
@@ -82,8 +83,8 @@ def module(name: str, source: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
-    sys.modules[full] = found
     spec.loader.exec_module(found)
+    sys.modules[full] = found
     return found
 
 

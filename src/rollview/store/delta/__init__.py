@@ -4,13 +4,14 @@
 |---|---|
 | ``names.py`` | names of tables in a folder; those of a catalog are in ``spark_sql`` |
 | ``reading.py`` | versions, rows and changes |
+| ``compare.py`` | the changes of a table without a change feed |
 | ``writing.py`` | atomic writes |
 | ``statements.py`` | statements in SQL |
 | ``store.py`` | the store, composed of these |
 | ``merge.py`` | edits as one MERGE |
 """
 
-from rollview.store.delta.reading import ChangeFeedOff
+from rollview.store.delta.compare import ChangeFeedOff
 from rollview.store.delta.store import DeltaStore
 
 __all__ = ["ChangeFeedOff", "DeltaStore"]

@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -19,13 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
-from rollview.engine.protocol import has_no_equality
-from rollview.engine.spark import sql_over, verbatim
 from rollview.engine.spark_errors import damage_in, spark_errors
 from rollview.errors import Damaged, InternalError, RollviewError, SchemaChanged, SqlError, Unsupported, VersionGone
 from rollview.limits import Limits
-from rollview.parse.names import parse_name, quote, quote_name
+from rollview.parse.names import parse_name, quote_name
 from rollview.parse.stored_names import damaged
+from rollview.store.delta.compare import Between, compared
 from rollview.store.delta.names import FolderNames
 from rollview.store.embedded.frames import few_changes, plain_files
 from rollview.store.embedded.rows_here import NotHere, Readers
@@ -34,9 +32,7 @@ from rollview.store.protocol import (
     CHANGE_TYPE,
     COMMIT_TIME,
     COMMIT_VERSION,
-    DELETE,
     FEED_PROPERTY,
-    INSERT,
     KEY_PROPERTY,
     Commit,
     CommitRows,
@@ -49,10 +45,6 @@ from rollview.store.row_counts import rows_in_and_out, rows_written
 from rollview.store.spark_sql.fetched import fetched_batches, fetched_commits
 from rollview.store.spark_sql.names import SparkNames
 from rollview.store.warehouse import LOG_FOLDER
-
-
-class ChangeFeedOff(UserWarning):
-    """A table's changes are found by comparing two whole versions, because it keeps no change feed."""
 
 
 class DeltaReading:
@@ -197,17 +189,28 @@ class DeltaReading:
             return self._changes(table, name, after, upto, columns)
 
     def _changes(self, table: str, name: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
-        if self.properties(table).get(FEED_PROPERTY, "false").lower() == "true":
-            reader = self._spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
-            try:
-                with _gone(table, after + 1):
-                    feed = reader.option("endingVersion", upto).table(name)
-                    self._probe(feed)
-                    return feed
-            except PySparkException as error:
-                if "CHANGE_DATA" not in (error.getCondition() or "").upper():
-                    raise
-        return self._compare(table, after, upto, columns)
+        feed = self._feed(table, name, after, upto)
+        return self._compare(table, after, upto, columns) if feed is None else feed
+
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        name = self._names.require(table)
+        with _readable(table):
+            return after >= upto or self._feed(table, name, after, upto) is not None
+
+    def _feed(self, table: str, name: str, after: int, upto: int) -> DataFrame | None:
+        """The change feed; None if the table keeps none, or kept none for some of these commits."""
+        if self.properties(table).get(FEED_PROPERTY, "false").lower() != "true":
+            return None
+        reader = self._spark.read.option("readChangeFeed", "true").option("startingVersion", after + 1)
+        try:
+            with _gone(table, after + 1):
+                feed = reader.option("endingVersion", upto).table(name)
+                self._probe(feed)
+                return feed
+        except PySparkException as error:
+            if "CHANGE_DATA" not in (error.getCondition() or "").upper():
+                raise
+        return None
 
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         if self._folder is None:  # only Spark may reach the files
@@ -266,35 +269,11 @@ class DeltaReading:
         )
 
     def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
-        """The net change between two versions, as rows deleted and inserted at the later one. It has the requested
-        columns that both versions have."""
-        switch = f"ALTER TABLE {self._names.sql_name(table)} SET TBLPROPERTIES ({FEED_PROPERTY} = true)"
-        warnings.warn(
-            f"{table} keeps no change feed for versions {after + 1} to {upto}: they are compared as a whole. "
-            f"Switch it on with {switch}",
-            ChangeFeedOff,
-            stacklevel=3,
-        )
         new = self.read(table, upto)
         old = new.where("false") if after < 0 else self.read(table, after)
-        was = dict(old.dtypes)
-        both = {name: kind for name, kind in new.dtypes if was.get(name) == kind and name in (columns or was)}
-        if any(map(has_no_equality, both.values())):
-            raise VersionGone(
-                f"The changes of {table} after version {after} cannot be found",
-                why="it keeps no change feed, and VARIANT values of two versions cannot be compared",
-                todo=f"switch the feed on: {switch}",
-            )
-        time = self._history(table).where(f"version = {upto}").collect()[0]["timestamp"]
-        micros = int(time.timestamp() * 1_000_000)
-        shown = verbatim(", ".join(quote(name) for name in both))
-        query = (
-            f"SELECT {shown}, IF(__rv_n > 0, '{INSERT}', '{DELETE}') AS {CHANGE_TYPE}, {upto}L AS {COMMIT_VERSION}, "
-            f"timestamp_micros({micros}L) AS {COMMIT_TIME} FROM (SELECT {shown}, sum(__rv_n) AS __rv_n FROM "
-            f"(SELECT {shown}, 1 AS __rv_n FROM {{new}} UNION ALL SELECT {shown}, -1 FROM {{old}}) GROUP BY {shown}) "
-            f"LATERAL VIEW explode(sequence(1, abs(__rv_n))) AS __rv_copy WHERE __rv_n <> 0"
-        )
-        return sql_over(self._spark, query, new=new, old=old)
+        entry = self._history(table).where(f"version = {upto}").collect()[0]
+        between = Between(table, self._names.sql_name(table), after, upto, entry["timestamp"])
+        return compared(self._spark, between, old, new, columns)
 
     def _history(self, table: str, limit: int | None = None) -> DataFrame:
         return self._spark.sql(f"DESCRIBE HISTORY {self._names.sql_name(table)}" + (f" LIMIT {limit}" if limit else ""))

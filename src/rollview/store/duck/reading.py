@@ -126,6 +126,9 @@ class DuckReading:
             )
         return DuckFrame(" UNION ALL ".join(parts))
 
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        return True
+
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         changed = self._changes(table, after, upto, columns)
         found: pa.Table = self._db.sql(f"SELECT * FROM ({changed.sql}) LIMIT {most + 1}").to_arrow_table()

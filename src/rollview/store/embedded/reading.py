@@ -88,6 +88,9 @@ class EmbeddedReading:
         self._folder.snapshot(table, upto)
         return changed_rows(self._folder.spark, self._folder.log(table), table, after, upto)
 
+    def dates_changes(self, table: str, after: int, upto: int) -> bool:
+        return True
+
     def few_changes(self, table: str, after: int, upto: int, columns: Sequence[str], most: int) -> pa.Table | None:
         bytes_most = self._folder.limits.changes_here_bytes
         return few_changes(self._folder.log(table), table, after, upto, columns, most, bytes_most)
