@@ -15,6 +15,7 @@ from rollview import Rollview, connect
 from rollview.engine.session import DELTA_SETTINGS, delta_package, start_session
 from rollview.errors import UserError
 from rollview.limits import DEFAULT, Limits
+from rollview.live.graph.protocol import GraphOf
 from seeds import VARIABLE, choose_seed
 from stores import KINDS, need_delta
 
@@ -144,3 +145,21 @@ EVERYWHERE = [
 def rv_all(request: pytest.FixtureRequest, opened: Callable[..., Rollview]) -> Rollview:
     """A warehouse in each store, on each kind of session."""
     return opened(*request.param)
+
+
+@pytest.fixture(params=["reference", "generic", "specific"])
+def each_graph(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GraphOf:
+    """The join graph that all live examples of a test have: each of the three in turn."""
+    from live_examples import Example
+    from live_interpreted import InterpretedGraph
+    from rollview.live.graph.reference import ReferenceGraph
+    from rollview.live.kernel.graph import CompiledGraph
+
+    graphs: dict[str, GraphOf] = {
+        "reference": ReferenceGraph,
+        "generic": CompiledGraph,
+        "specific": InterpretedGraph,
+    }
+    found = graphs[request.param]
+    monkeypatch.setattr(Example, "graph_of", staticmethod(found))
+    return found
