@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import duck
 from compare import rows
 from rollview import Rollview, connect
-from rollview.cli import main
+from rollview.cli.main import app
 from rollview.codegen.printer import print_plan
 from rollview.errors import Unsupported
 from rollview.frontend.query import compile_view
@@ -231,17 +232,19 @@ def test_explain_names_the_choices_and_the_columns_that_decide() -> None:
     assert "leaves open" not in rv.explain("w")
 
 
-def test_the_command_line_says_that_the_key_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_says_that_the_key_decided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rv = filled()
     rv.create("tied", "SELECT id, row_number() OVER (ORDER BY x) AS n FROM t")
     rv.create("plain", "SELECT id FROM t")
-    monkeypatch.setattr(main, "_open", lambda *_: rv)
-    shown = CliRunner().invoke(main.app, ["verify"])
+    monkeypatch.setattr("rollview.cli.app.connect", lambda *_, **__: rv)
+    shown = CliRunner().invoke(app, ["verify", "-w", str(tmp_path)])
     assert shown.exit_code == 0
     assert "equal, ties decided by the key" in shown.output
     assert "tied leaves open ROW_NUMBER() OVER (ORDER BY x): ties by the key: id" in shown.output
     assert "plain leaves open" not in shown.output
-    assert '"choices": ["ROW_NUMBER()' in CliRunner().invoke(main.app, ["verify", "tied", "--json"]).output
+    assert (
+        '"choices": ["ROW_NUMBER()' in CliRunner().invoke(app, ["verify", "tied", "-w", str(tmp_path), "--json"]).output
+    )
 
 
 @pytest.mark.parametrize(

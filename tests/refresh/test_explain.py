@@ -58,7 +58,7 @@ def test_the_steps_that_ran_are_told_with_what_was_done_to_them(rv: Rollview) ->
 
 def test_verbose_has_the_plan_and_the_sql(rv: Rollview) -> None:
     short, long = rv.explain("per_city"), rv.explain("per_city", verbose=True)
-    assert len(long) > 2 * len(short)
+    assert len(long) > len(short) + 1_000
     for part in ("aggregate by t0_city", "GROUP BY `city`", "refresh: group_recompute"):
         assert part in long
         assert part not in short

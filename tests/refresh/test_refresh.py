@@ -119,7 +119,7 @@ def test_explain_lists_every_strategy_and_why(sql: str, applying: set[str]) -> N
     rv = connect("duckdb:")
     rv.sql("CREATE TABLE t (k INT, v INT, PRIMARY KEY (k)); CREATE TABLE u (k INT, v INT)")
     rv.create("w", sql)
-    lines = rv.explain("w").split("  strategies\n")[1].split("  next refresh")[0].splitlines()
+    lines = rv.explain("w").split("  strategies\n")[1].split("  propagation")[0].splitlines()
     told = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines}
     assert list(told) == [
         "no_op",

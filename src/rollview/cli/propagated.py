@@ -9,7 +9,16 @@ from typing import Any
 from rollview.cli.render import Screen, error_document
 from rollview.roll.results import PropagateOutcome
 
+#: What a document says of each view; a table has room for some of it, under shorter names.
 _FIGURES = ("queries", "rows", "compensated", "rows_written", "begin", "mark", "lag", "seconds")
+_SHOWN = {
+    "queries": "queries",
+    "rows": "changed",
+    "rows_written": "written",
+    "mark": "mark",
+    "lag": "lag",
+    "seconds": "seconds",
+}
 
 
 def propagated_document(each: PropagateOutcome) -> dict[str, Any]:
@@ -32,9 +41,9 @@ def show_propagated(screen: Screen, found: Sequence[PropagateOutcome]) -> None:
     rows = []
     for each in found:
         done = each.result
-        told = [""] * len(_FIGURES) if done is None else [getattr(done, name) for name in _FIGURES]
+        told = [""] * len(_SHOWN) if done is None else [getattr(done, name) for name in _SHOWN]
         rows.append([each.view, each.outcome, *told])
-    screen.table(["view", "outcome", "queries", "changed", "compensated", "written", *_FIGURES[4:]], rows)
+    screen.table(["view", "outcome", *_SHOWN.values()], rows)
     for each in found:
         if each.error is not None:
             screen.error(each.error, each.view)

@@ -18,19 +18,18 @@ def show_status(screen: Screen, views: list[ViewStatus]) -> None:
     )
     rows = [_reached(view.reach) for view in views if view.reach is not None]
     if rows:
-        names = ["view", "shows", "time (UTC)", "changes kept", "lag", "behind", "history needed from"]
+        names = ["view", "shows", "changes kept", "lag", "history needed from"]
         screen.table(names, rows, "propagated, by positions of the commit clock")
 
 
 def _reached(reach: Reach) -> list[object]:
     """How far the timed delta of a view reaches."""
     shown = "" if reach.shown is None else reach.shown
-    time = "" if reach.time is None else f"{reach.time:%Y-%m-%d %H:%M:%S}"
     if reach.oldest is None:
-        return [reach.view, shown, time, "none: it was recomputed since", "", "", reach.needed]
+        return [reach.view, shown, "none: it was recomputed since", "", reach.needed]
     kept = f"{reach.oldest} to {reach.mark}"
     commits = f"{reach.lag} commit{'' if reach.lag == 1 else 's'}"
-    return [reach.view, shown, time, kept, commits, f"{reach.lag_seconds or 0.0:.1f} s", reach.needed]
+    return [reach.view, shown, kept, f"{commits}, {reach.lag_seconds or 0.0:.1f} s", reach.needed]
 
 
 def _moment(view: ViewStatus) -> str | None:
