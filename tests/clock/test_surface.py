@@ -55,6 +55,16 @@ def test_positions_and_commits(rv: Rollview) -> None:
     assert repr(rv.commits(after=4)) == "no commits"
 
 
+def test_a_vector_that_is_new_gives_no_other_table_a_late_position(rv: Rollview) -> None:
+    rv.position()
+    rv.sql("INSERT INTO b VALUES (7)")
+    between = datetime.now(timezone.utc)
+    rv.sql("INSERT INTO a VALUES (3)")
+    assert rv.position(as_of={"a": 3}) == 6
+    assert rv.position(as_of=between) == 5
+    assert rv.table("b", as_of=between).fetchall() == [(7,)]
+
+
 def test_position_as_of_a_time_a_vector_or_a_position(rv: Rollview) -> None:
     units = rv.commits()
     assert [rv.position(as_of=unit.time) for unit in units] == [1, 2, 3, 4]
