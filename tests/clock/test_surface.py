@@ -105,6 +105,8 @@ def test_a_warehouse_without_commits_has_no_position() -> None:
         ({"a": -1}, UserError, "no version -1"),
         ({"a": "x"}, UserError, "no version"),
         ({"nothing": 1}, TableNotFound, "nothing"),
+        ({}, UserError, "names no table"),
+        ({"a": 1, "A": 0}, UserError, "names a table twice"),
     ],
 )
 def test_what_is_no_moment_is_refused(rv: Rollview, as_of: Any, error: type[UserError], said: str) -> None:
