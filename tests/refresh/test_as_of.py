@@ -199,7 +199,8 @@ def test_a_table_that_was_created_again_has_no_past() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "told"), [("town STRING", "no longer fits its base tables"), ("city INT", "columns of cities would change")]
+    ("column", "told"),
+    [("town STRING", "no longer fits its base tables"), ("city INT", "columns of cities would change")],
 )
 def test_a_table_that_has_other_columns_by_now_is_told(column: str, told: str) -> None:
     rv = filled()
