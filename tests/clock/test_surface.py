@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.testing import CliRunner
 
+from compare import rows
 from folder import make_folder
 from rollview import Rollview, connect
 from rollview.cli.main import app
@@ -62,7 +63,7 @@ def test_a_vector_that_is_new_gives_no_other_table_a_late_position(rv: Rollview)
     rv.sql("INSERT INTO a VALUES (3)")
     assert rv.position(as_of={"a": 3}) == 6
     assert rv.position(as_of=between) == 5
-    assert rv.table("b", as_of=between).fetchall() == [(7,)]
+    assert rows(rv.table("b", as_of=between)) == [(7,)]
 
 
 def test_position_as_of_a_time_a_vector_or_a_position(rv: Rollview) -> None:

@@ -14,7 +14,7 @@ import pytest
 from compare import rows
 from rolled import AT_ONCE
 from rollview import Rollview, connect
-from rollview.errors import NotIncremental, RollviewError, UserError, ViewNotFound
+from rollview.errors import Conflict, NotIncremental, RollviewError, UserError, VersionGone, ViewNotFound
 from rollview.roll.extent import Extent
 from rollview.roll.results import ForwardStep
 from rollview.roll.rolling import rolling
@@ -243,6 +243,25 @@ def test_a_table_that_was_created_again_begins_a_new_epoch() -> None:
     rv.sql("INSERT INTO orders VALUES (9, 2, 90)")
     rv.propagate("pairs")
     assert rv.apply("pairs").strategy == "apply"
+    assert rv.verify("pairs").ok
+
+
+def test_a_table_that_is_created_again_meanwhile_leaves_no_rows_under_old_positions() -> None:
+    rv = filled()
+    changed(rv)
+    last = now(rv)
+    expected = bag(rv.table("pairs", as_of=last))
+
+    def create_again(step: ForwardStep) -> None:
+        rv.sql("DROP TABLE orders; CREATE TABLE orders (id INT, customer INT, amount INT, PRIMARY KEY (id))")
+        for number in range(9):
+            rv.sql(f"INSERT INTO orders VALUES ({number}, 2, {number})")
+
+    with pytest.raises(Conflict, match="a table that it reads was replaced meanwhile"):
+        rv.propagate("pairs", step_rows=2, progress=create_again)
+    with contextlib.suppress(VersionGone):
+        assert bag(rv.table("pairs", as_of=last)) == expected
+    assert rv.propagate("pairs").mark == now(rv)
     assert rv.verify("pairs").ok
 
 

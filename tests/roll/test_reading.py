@@ -348,7 +348,7 @@ def test_changes_with_a_column_of_their_own_name_are_refused(column: str, timed:
     for name in ("t", "taken"):
         with pytest.raises(UserError, match=f"The changes of {name} cannot be told"):
             rv.changes(name, before, timed=timed)
-    assert [row[:2] for row in rv.changes("free", before, timed=timed).fetchall()] == [(5, 2)]
+    assert [row[:2] for row in rows(rv.changes("free", before, timed=timed))] == [(5, 2)]
 
 
 def test_views_on_views_are_read_and_followed_through_their_deltas() -> None:
