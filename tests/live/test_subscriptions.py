@@ -12,7 +12,7 @@ import pytest
 
 from live_served import Mirror, held, waiting
 from live_shop import JOIN, SUMS, opened, sales
-from rollview.errors import UserError
+from rollview.errors import RollviewError, UserError
 from rollview.live.live import Live
 from rollview.live.serve.diff import Batch
 from rollview.live.serve.subscription import CutOff
@@ -333,3 +333,35 @@ def test_values_that_wait_for_a_subscriber_are_not_forgotten() -> None:
     assert only.options.condition.values[2][0].as_py() == "nowhere"
     (value,) = live._state.subscribers._lanes[(2,), ""].by_value
     assert live._state.core.interner.value(value[0]) == b"nowhere"
+
+
+def test_a_condition_that_fails_ends_its_subscription_and_no_other() -> None:
+    live = opened().live(JOIN)
+    before, mirror = live.changes(), Mirror(held(live))
+    failing, same = (live.changes(where="100 / price > 1 AND city = 'Oslo'") for _ in range(2))
+    after = live.changes()
+    ends: list[BaseException | None] = []
+    live.subscribe(lambda batch: None, where="1 / price > 1", on_end=ends.append)
+    live.apply(sales((4, "a", 0, 1)))
+    for each in (failing, same):
+        with pytest.raises(RollviewError, match="DIVIDE_BY_ZERO"):
+            each.next(0)
+    until(lambda: bool(ends))
+    assert isinstance(ends[0], RollviewError)
+    live.apply(sales((5, "a", 3, 1)))
+    assert mirror.take(waiting(before)).rows == held(live)
+    assert [len(batch) for batch in waiting(after)] == [1, 1]
+
+
+def test_no_diff_is_lost_if_a_change_would_wait_for_the_thread_that_makes_it() -> None:
+    live = opened().live(JOIN)
+    own = live.changes(snapshot=True, waiting=1, when_behind="hold")
+    other, mirror, second = live.changes(), Mirror(), Mirror(held(live))
+    mirror.take(waiting(own))
+    live.apply(sales((30, "a", 1, 1)))
+    for _ in range(2):
+        with pytest.raises(UserError, match="wait for itself"):
+            live.apply(sales((31, "a", 1, 1)))
+    assert mirror.take(waiting(own)).rows == held(live)
+    live.apply(sales((31, "a", 1, 1)))
+    assert mirror.take(waiting(own)).rows == held(live) == second.take(waiting(other)).rows

@@ -110,6 +110,7 @@ class State:
     def take(self, step: Step, *, given: bool = False) -> Diff:
         """Moves the view by a step, which may be ``given`` by hand. The diff is not delivered yet. If it fails, nothing
         is changed."""
+        self.subscribers.check_reader()
         core = self.core
         with core.lock:
             self._check_room(step.changes)

@@ -114,13 +114,17 @@ class Subscription:
             self._rows = 0
             self._add(both)
             return
-        if self._reader == threading.get_ident():
+        if self._reader != threading.get_ident():  # see check_reader
+            self._changed.wait_for(lambda: self.ended or not self._full(diff))
+
+    def check_reader(self) -> None:
+        """Raises UserError if this thread would wait for itself if it changed the view."""
+        if self._reader == threading.get_ident() and len(self._waiting) >= self.options.waiting and not self.ended:
             raise UserError(
                 "The subscription would wait for itself",
                 why="its queue is full, when_behind is 'hold', and the thread that reads it changes the view",
                 todo="read what is waiting first, or change the view in another thread",
             )
-        self._changed.wait_for(lambda: self.ended or not self._full(diff))
 
     def _add(self, diff: Diff) -> None:
         self._waiting.append(diff)
