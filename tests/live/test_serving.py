@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
 import pytest
 
 from live_served import held, queried, rows_of
@@ -134,6 +140,25 @@ def test_conditions_that_are_none_are_refused() -> None:
             live.table(where)  # type: ignore[arg-type]
 
 
+def test_a_value_is_looked_up_only_if_its_column_can_have_it() -> None:
+    rv = opened()
+    rv.sql("CREATE TABLE at (d DATE, t TIMESTAMP, n TIMESTAMP_NTZ, p DECIMAL(5,2))")
+    rv.sql(
+        "INSERT INTO at VALUES (DATE'2024-01-01', TIMESTAMP'2024-01-01 10:00:00+00:00', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1)"
+    )
+    live = rv.live("SELECT * FROM at")
+    (row,) = live.get()
+    for name, value in row.items():
+        assert live.get({name: value}) == [row]
+    local, moment = datetime(2024, 1, 1, 10), datetime(2024, 1, 1, 11, tzinfo=timezone(timedelta(hours=1)))
+    assert live.get(t=moment) == live.get(n=local) == live.get(p=1) == [row]
+    for name, value in (("d", moment), ("t", local), ("t", 5), ("n", moment), ("p", Decimal("1.001"))):
+        with pytest.raises(UserError, match="is no value of the column"):
+            live.get({name: value})
+    with pytest.raises(UserError, match="with its zone"):
+        live.get(t=local)
+
+
 def test_changes_by_hand_are_checked_before_anything_is_changed() -> None:
     live = opened().live(JOIN)
     before = held(live)
@@ -166,6 +191,18 @@ def test_options_are_words_that_are_known() -> None:
         live.changes(when_behind="wait")
     with pytest.raises(UserError, match="push=False"):
         rv.live(JOIN, push=False).changes()
+    wrong: list[tuple[Callable[[Any], object], list[Any]]] = [
+        (lambda value: live.changes(batch_rows=value), [0, -1, "x", 1.5, True]),
+        (lambda value: live.changes(waiting=value), [0, -1, "x"]),
+        (lambda value: live.follow(value), [-1, "x", math.nan]),
+        (lambda value: live.subscribe(value), [None, 5]),
+        (lambda value: live.get(value), ["id = 1", 5]),
+        (lambda value: live.apply(value), [None, []]),
+    ]
+    for call, values in wrong:
+        for value in values:
+            with pytest.raises(UserError):
+                call(value)
     live.close()
     with pytest.raises(UserError, match="closed"):
         live.table()
