@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ from live_served import Mirror, held, waiting
 from live_shop import JOIN, SUMS, opened, sales
 from rollview.errors import RollviewError, UserError
 from rollview.live.live import Live
-from rollview.live.serve.diff import Batch
-from rollview.live.serve.subscription import CutOff
+from rollview.live.serve.diff import Batch, Diff
+from rollview.live.serve.subscription import CutOff, Options
 
 KEYED = "SELECT id, shop.name, price FROM sale JOIN shop ON sale.shop = shop.name"
 
@@ -82,6 +83,23 @@ def test_a_task_that_waits_ends_when_the_view_is_closed() -> None:
         return await asyncio.wait_for(task, 5)
 
     assert asyncio.run(both()) == 0
+
+
+def test_a_subscription_that_is_made_while_the_view_is_closed_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = opened().live(JOIN)
+    state, first, before = live._state, live._first, live.changes()
+
+    def closing(options: Options, **how: Any) -> Diff:
+        diff = first(options, **how)
+        live.close()
+        return diff
+
+    monkeypatch.setattr(live, "_first", closing)
+    subscription = live.changes()
+    assert subscription.ended
+    assert subscription.next(5) is None
+    state.subscribers.add(state.core, before)  # as if the view was made again while another thread closed it
+    assert state.subscribers.all() == []
 
 
 def test_a_part_is_told_of_its_rows_only_and_progress_of_every_commit() -> None:

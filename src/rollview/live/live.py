@@ -192,7 +192,7 @@ class Live:
         with state.moving():
             first = self._first(options, snapshot=snapshot, since=since)
             subscription = Subscription(options, first, state.subscribers.remove)
-            state.subscribers.add(state.core, subscription)
+            state.subscribe(subscription)
         return subscription
 
     def subscribe(
@@ -221,11 +221,11 @@ class Live:
             first = self._first(options, snapshot=snapshot, since=since)
             if options.behind is Behind.HOLD:
                 direct = Direct(options, first, state.subscribers.remove, callback, on_end)
-                state.subscribers.add(state.core, direct)
+                state.subscribe(direct)
                 direct.drain()
                 return direct
             subscription = Subscription(options, first, state.subscribers.remove)
-            state.subscribers.add(state.core, subscription)
+            state.subscribe(subscription)
         self._callbacks.serve(subscription, callback, on_end)
         return subscription
 

@@ -24,6 +24,7 @@ from rollview.live.serve.condition import NOWHERE, Condition, Selection, start_o
 from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscribers import Subscribers
+from rollview.live.serve.subscription import Subscription
 from rollview.live.serve.token import Place
 
 #: Interned values are swept when there are twice as many as after the last time, and at least so many.
@@ -47,6 +48,7 @@ class State:
         self._swept = _SWEEP
         self._unchecked = 0
         self._by_key = False
+        self.ended = False
         self.error: RollviewError | None = None
         self._row_bytes = memory.row_bytes(self._empty())
         vector = source.newest()
@@ -62,9 +64,15 @@ class State:
 
     def end(self, error: RollviewError | None) -> None:
         """Ends all subscriptions: the view is closed, or, with an error, cannot be what it was any more."""
-        self.error = error
+        self.ended, self.error = True, error
         for subscription in self.subscribers.all():
             subscription.end(error)
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Adds a subscriber; inside of ``moving``."""
+        self.subscribers.add(self.core, subscription)
+        if self.ended:  # by another thread, meanwhile
+            subscription.end(self.error)
 
     def nothing(self) -> Diff:
         """The diff from where the view stands to there."""
