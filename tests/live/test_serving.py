@@ -63,6 +63,20 @@ def test_rows_are_looked_up_without_visiting_others() -> None:
     assert "a look-up visits all rows" in rv.live(JOIN).explain()
 
 
+def test_values_that_are_only_looked_up_are_forgotten() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    before = held(live)
+    waiting_ = live.changes(where={"city": "Rome"})
+    for n in range(25_000):
+        assert live.get(city=f"nowhere {n}") == []
+    assert len(live._state.core.interner) < 21_000
+    rv.sql("INSERT INTO shop VALUES ('c', 'Rome'); INSERT INTO sale VALUES (9, 'c', 1)")
+    live.poll()
+    assert waiting_.next(0) is not None
+    assert held(live) - before == {(9.0, 1.0, "Rome"): 1}
+
+
 def test_a_view_is_found_by_its_name_in_any_spelling() -> None:
     rv = opened()
     rv.create("Sold", JOIN)

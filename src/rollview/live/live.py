@@ -100,6 +100,7 @@ class Live:
             if not parts:
                 nothing = np.zeros((0, core.layout.width), dtype=np.int64)
                 parts = [pa.Table.from_arrays(core.layout.arrays(nothing, core.interner), names=labels)]
+        state.tidy()
         return pa.concat_tables(parts)
 
     def get(self, where: Mapping[str, Any] | None = None, /, **values: Any) -> list[dict[str, Any]]:

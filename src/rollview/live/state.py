@@ -138,6 +138,17 @@ class State:
     def deliver(self, diff: Diff) -> None:
         """Hands a diff to the subscribers, and forgets values that nobody has any more."""
         self.subscribers.deliver(diff)
+        self._sweep()
+
+    def tidy(self) -> None:
+        """Forgets values that were only looked up, if there are many, and nobody moves the view just now."""
+        if len(self.core.interner) > 2 * self._swept and self._turn.acquire(blocking=False):
+            try:
+                self._sweep()
+            finally:
+                self._turn.release()
+
+    def _sweep(self) -> None:
         if len(self.core.interner) > 2 * self._swept and (needed := self.subscribers.numbers()) is not None:
             with self.core.lock:
                 self.core.sweep(needed)
