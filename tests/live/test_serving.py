@@ -104,6 +104,20 @@ def test_a_view_over_a_view_reads_what_that_one_stores() -> None:
         assert held(live) == queried(rv, sql)
 
 
+def test_a_view_over_a_sum_that_duckdb_stores_in_128_bits() -> None:
+    rv = opened()
+    rv.create("v", SUMS)
+    sql = "SELECT total, count(*) AS n, sum(total) AS s FROM v JOIN sale ON total = id GROUP BY total"
+    rv.sql("INSERT INTO sale VALUES (17, 'c', 1)")
+    live = rv.live(sql)
+    assert live.columns == {"total": "decimal(38,0)", "n": "bigint", "s": "decimal(38,0)"}
+    assert live.get(total=17) == [{"total": 17, "n": 1, "s": 17}]
+    rv.sql("UPDATE sale SET price = price - 15 WHERE id = 1")
+    rv.refresh("v")
+    assert live.poll() >= 1
+    assert held(live) == queried(rv, sql) == {(2.0, 1.0, 2.0): 1}
+
+
 @pytest.mark.parametrize(
     ("sql", "kind", "said"),
     [
