@@ -93,7 +93,7 @@ class Subscription:
             if diff.empty and self._waiting and self._waiting[-1].empty and not self._waiting[-1].snapshot:
                 self._waiting.pop()  # of several that only tell how far the view is, the last one does
             elif self._full(diff):
-                self._make_room(diff)
+                diff = self._with_room(diff)
             if not self.ended:
                 self._add(diff)
                 self._changed.notify_all()
@@ -104,18 +104,17 @@ class Subscription:
             bool(self._waiting) and self._rows + _size(diff) > self.options.rows
         )
 
-    def _make_room(self, diff: Diff) -> None:
+    def _with_room(self, diff: Diff) -> Diff:
+        """Makes room for a diff; what is to be added: the diff, or all that is waiting and the diff as one."""
         if self.options.behind is Behind.CUT:
             self._end(CutOff(self.token))
-            return
-        if self.options.behind is Behind.MERGE:
-            both = merged(list(self._waiting))
+        elif self.options.behind is Behind.MERGE:
+            diff = merged([*self._waiting, diff])
             self._waiting.clear()
             self._rows = 0
-            self._add(both)
-            return
-        if self._reader != threading.get_ident():  # see check_reader
+        elif self._reader != threading.get_ident():  # see check_reader
             self._changed.wait_for(lambda: self.ended or not self._full(diff))
+        return diff
 
     def check_reader(self) -> None:
         """Raises UserError if this thread would wait for itself if it changed the view."""
