@@ -384,3 +384,24 @@ def test_no_diff_is_lost_if_a_change_would_wait_for_the_thread_that_makes_it() -
     assert mirror.take(waiting(own)).rows == held(live)
     live.apply(sales((31, "a", 1, 1)))
     assert mirror.take(waiting(own)).rows == held(live) == second.take(waiting(other)).rows
+
+
+def test_no_diff_is_lost_if_it_is_interrupted_while_it_is_handed_out() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    before, mirror = live.changes(), Mirror(held(live))
+
+    def interrupted(batch: Batch) -> None:
+        raise KeyboardInterrupt
+
+    live.subscribe(interrupted, when_behind="hold")
+    after, late = live.changes(), Mirror(held(live))
+    rv.sql("INSERT INTO sale VALUES (4, 'a', 1)")
+    with pytest.raises(KeyboardInterrupt):
+        live.poll()
+    rv.sql("INSERT INTO sale VALUES (5, 'a', 1)")
+    live.poll()
+    for changes, known in ((before, mirror), (after, late)):
+        with pytest.raises(CutOff, match="interrupted") as caught:
+            changes.next(0)
+        assert known.take(waiting(live.changes(since=caught.value.token))).rows == held(live)

@@ -17,7 +17,7 @@ from rollview.live.net import Change, Net
 from rollview.live.serve.condition import Condition, Selection, identities
 from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
-from rollview.live.serve.subscription import Behind, Subscription
+from rollview.live.serve.subscription import Behind, CutOff, Subscription
 
 Value = tuple[int, ...]
 
@@ -154,6 +154,14 @@ class Subscribers:
 
     def deliver(self, diff: Diff) -> None:
         """Offers each subscriber its part of a diff. Those who cannot get theirs end with the reason."""
+        try:
+            self._deliver(diff)
+        except BaseException:  # Ctrl-C: it is not known who has got it
+            for subscription in self.all():
+                subscription.end(CutOff(subscription.token, "a diff was interrupted while it was handed out"))
+            raise
+
+    def _deliver(self, diff: Diff) -> None:
         with self._lock:
             lanes = list(self._lanes.values())
         for lane in lanes:

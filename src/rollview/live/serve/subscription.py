@@ -28,14 +28,16 @@ class Behind(str, Enum):
 
 
 class CutOff(RollviewError):
-    """A subscriber was too slow. ``token`` is where it can resume."""
+    """A subscriber was too slow, or a diff could not be handed out. ``token`` is where it can resume."""
 
     code = "cut_off"
 
-    def __init__(self, token: str) -> None:
+    def __init__(
+        self, token: str, why: str = "more diffs were waiting than its queue holds, and when_behind is 'cut'"
+    ) -> None:
         super().__init__(
             "The subscription was cut off",
-            why="more diffs were waiting than its queue holds, and when_behind is 'cut'",
+            why=why,
             todo="subscribe again with since= and the token of this error, or take when_behind='merge'",
         )
         self.token = token
