@@ -76,8 +76,6 @@ def spark() -> Iterator[SparkSession]:
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": port,
         "spark.databricks.delta.snapshotPartitions": "1",
-        # few rows, and every test other code: to optimize it takes longer than to run it
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     delta = {"spark.jars.packages": delta_package(), **DELTA_SETTINGS}
     try:
