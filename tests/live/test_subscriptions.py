@@ -405,3 +405,36 @@ def test_no_diff_is_lost_if_it_is_interrupted_while_it_is_handed_out() -> None:
         with pytest.raises(CutOff, match="interrupted") as caught:
             changes.next(0)
         assert known.take(waiting(live.changes(since=caught.value.token))).rows == held(live)
+
+
+@pytest.mark.parametrize("behind", ["merge", "hold"])
+def test_a_callback_gets_all_batches_of_a_diff(behind: str) -> None:
+    live = opened().live(JOIN)
+    mirror = Mirror()
+    live.subscribe(mirror, snapshot=True, batch_rows=1, when_behind=behind)
+    until(lambda: mirror.token == live.token)
+    assert mirror.rows == held(live)
+    live.apply(sales(*((n, "a", n, 1) for n in range(10, 15))))
+    until(lambda: mirror.token == live.token)
+    assert mirror.rows == held(live)
+    assert [batch.complete for batch in mirror.batches] == [False, False, True, False, False, False, False, True]
+
+
+def test_who_is_cut_off_within_a_diff_resumes_after_it() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    slow = live.changes(waiting=1, batch_rows=1, when_behind="cut")
+    mirror = Mirror(held(live))
+    rv.sql("INSERT INTO sale VALUES (7, 'a', 1), (8, 'a', 1), (9, 'a', 1)")
+    live.poll()
+    first = slow.next(0)
+    assert first is not None
+    mirror(first)
+    for n in range(10, 14):
+        rv.sql(f"INSERT INTO sale VALUES ({n}, 'a', {n})")
+        live.poll()
+    with pytest.raises(CutOff) as caught:
+        mirror.take(slow)
+    assert caught.value.token == mirror.token
+    assert len(mirror.batches) == 3
+    assert mirror.take(waiting(live.changes(since=caught.value.token))).rows == held(live)

@@ -143,6 +143,8 @@ class Subscription:
         if batch is None:
             with self._changed:
                 if not self._waiting:
+                    if isinstance(self.error, CutOff):
+                        self.error.token = self.token  # after the last diff that was taken
                     if self.error is not None:
                         raise self.error
                     return None
@@ -158,8 +160,8 @@ class Subscription:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is waiting, not even the end."""
-        return not self._waiting and not self.ended
+        """Whether nothing is waiting: no diff, no rest of one, and not the end."""
+        return not self._waiting and self._current is None and not self.ended
 
     def next(self, timeout: float | None = None) -> Batch | None:
         """The next batch. Waits for it; None if the time is over, or if the subscription is closed."""
