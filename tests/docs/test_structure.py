@@ -23,6 +23,7 @@ CATCHES_ALL = {
     "live/generated/graph.py": "a live view whose own functions cannot be compiled goes on with the generic ones",
     "live/kernel/build.py": "importing numba fails with errors of several kinds if it does not fit Python or NumPy",
     "live/serve/callbacks.py": "a subscriber's failure does not stop the others",
+    "live/serve/subscription.py": "a subscriber that misses a diff is told so, whatever the reason",
     "live/serve/subscribers.py": "a diff that one subscriber cannot get is handed out to the others",
     "refresh/batch.py": "one view's failure does not stop the refresh of the others",
     "roll/run.py": "one view's failure does not stop the propagation of the others",

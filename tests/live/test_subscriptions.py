@@ -438,3 +438,24 @@ def test_who_is_cut_off_within_a_diff_resumes_after_it() -> None:
     assert caught.value.token == mirror.token
     assert len(mirror.batches) == 3
     assert mirror.take(waiting(live.changes(since=caught.value.token))).rows == held(live)
+
+
+def test_who_cannot_read_a_diff_is_told_so_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = opened().live(JOIN)
+    changes, ends = live.changes(), list[BaseException | None]()
+    live.subscribe(lambda batch: None, on_end=ends.append)
+
+    def failing(diff: Diff, form: object) -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Diff, "tables", failing)
+        live.apply(sales((4, "a", 1, 1)))
+        with pytest.raises(RollviewError, match="the disk is gone"):
+            changes.next(0)
+        until(lambda: len(ends) == 1)
+    assert isinstance(ends[0], RollviewError)
+    live.apply(sales((5, "a", 1, 1)))
+    with pytest.raises(RollviewError, match="the disk is gone"):
+        changes.next(0)
+    assert len(live._state.subscribers) == 0

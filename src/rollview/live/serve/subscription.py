@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 
-from rollview.errors import RollviewError, UserError
+from rollview.errors import RollviewError, UserError, named_error
 from rollview.live.serve.condition import Condition
 from rollview.live.serve.diff import Batch, Diff, Form, merged
 from rollview.live.serve.token import Place
@@ -139,6 +139,16 @@ class Subscription:
     def take(self) -> Batch | None:
         """The next batch, if one is waiting. Raises the error that has ended the subscription."""
         self._reader = threading.get_ident()
+        try:
+            return self._taken()
+        except Exception as error:
+            if self.error is error:
+                raise
+            # a diff in a file cannot be read: what follows it is of no use
+            self.stop(named := named_error("A diff could not be read", error))
+            raise named from error
+
+    def _taken(self) -> Batch | None:
         batch = next(self._batches, None)
         if batch is None:
             with self._changed:
