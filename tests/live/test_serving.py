@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from live_served import held, queried, rows_of
@@ -239,3 +240,17 @@ def test_options_are_words_that_are_known() -> None:
     live.close()
     with pytest.raises(UserError, match="closed"):
         live.table()
+
+
+def test_what_leaves_a_sum_of_floats_leaves_no_trace() -> None:
+    rv = opened()
+    rv.sql("CREATE TABLE f (x DOUBLE)")
+    rv.sql("INSERT INTO f VALUES (0.1), (0.2)")
+    live = rv.live("SELECT sum(x) AS s, avg(x) AS a FROM f")
+    before = live.get()
+    assert before == [{"s": 0.1 + 0.2, "a": (0.1 + 0.2) / 2}]
+    for value, total in ((math.nan, math.nan), (math.inf, math.inf), (-math.inf, -math.inf), (1e308, math.inf)):
+        live.apply({"f": pa.table({"x": [value], "__w": [2]})})
+        assert str(live.get()[0]["s"]) == str(total)
+        live.apply({"f": pa.table({"x": [value], "__w": [-2]})})
+        assert live.get() == before
