@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from live_graphs import SETTINGS
@@ -141,6 +143,39 @@ def test_a_row_with_very_many_view_rows_is_told_in_bounded_memory(monkeypatch: p
     assert mirror.rows == held(live) == Mirror().take(waiting(slow)).rows
     assert Mirror().take(waiting(part)).rows == {(5.0, 7.0): 1, (6.0, 7.0): 1}
     assert len(Mirror().take(waiting(two)).rows) == 100
+
+
+def _peak() -> int:
+    """The most memory of this process since ``clear_refs``, in MB."""
+    found = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(found[0].split()[1]) // 1000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory can be measured on Linux")
+def test_five_million_view_rows_of_one_row_take_little_memory() -> None:
+    """In memory, the diff would take 160 MB, and as much again for each time that it is copied."""
+    rv = connect("duckdb:", limits=Limits(live_rows_in_memory=100_000))
+    rv.sql("CREATE TABLE a (k INT, x INT); CREATE TABLE b (k INT, y INT)")
+    live = rv.live("SELECT x, y FROM a JOIN b ON a.k = b.k")
+    for begin in range(0, 5_000_000, 500_000):
+        numbers_ = pa.array(range(begin, begin + 500_000), pa.int32())
+        ones = pa.array([1] * 500_000)
+        live.apply({"b": pa.table({"k": ones.cast(pa.int32()), "y": numbers_, "__w": ones})})
+    whole, part, slow = live.changes(), live.changes(where={"y": 7}), live.changes(waiting=1)
+    for weight in (1, -1):
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _peak()
+        live.apply({"a": pa.table({"k": [1], "x": [5], "__w": [weight]})})
+        rows = 0
+        while (batch := whole.next(0)) is not None:
+            assert len(batch) <= 10_000
+            assert pc.unique(batch.table["__w"]).to_pylist() == [weight]
+            rows += len(batch)
+        assert rows == 5_000_000
+        assert [row["y"] for batch in waiting(part) for row in batch.to_pylist()] == [7]
+        assert _peak() - before < 60
+    assert [len(batch) for batch in waiting(slow)] == [0]  # what came is gone
 
 
 @pytest.mark.parametrize("sql", [JOIN, SUMS])
