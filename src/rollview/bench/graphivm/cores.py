@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timezone
 
@@ -16,8 +16,12 @@ from rollview.frontend.query import Query
 from rollview.frontend.sql import BaseTable
 from rollview.live.compile.compiling import compiled_shape
 from rollview.live.core import Core
+from rollview.live.generated.graph import compiled
 from rollview.live.graph.protocol import GraphOf, LookAhead
 from rollview.live.graphs import best_graph
+from rollview.live.ingest import Ingest
+from rollview.live.interning import Words
+from rollview.live.kernel.graph import CompiledGraph, row_words
 from rollview.live.shape import Shape
 from rollview.plan.reserved import WEIGHT
 
@@ -57,3 +61,44 @@ def load(core: Core, tables: Mapping[str, pa.Table]) -> Core:
         core.load(table, weighted(tables[table]))
     core.loaded()
     return core
+
+
+def words_of(core: Core, changes: Mapping[str, pa.Table]) -> list[tuple[int, Words]]:
+    """Weighted rows of tables as changed rows of each part."""
+    return [
+        (part.number, row_words(Ingest(core.shape, part, core.interner, SETTINGS).rows(rows)))
+        for table, rows in changes.items()
+        for part in core.shape.occurrences(table)
+    ]
+
+
+def compile_changes(core: Core, tables: Sequence[str]) -> None:
+    """Compiles the view's own functions for changes of some tables."""
+    graph = core.graph
+    if isinstance(graph, CompiledGraph):
+        for table in tables:
+            for part in core.shape.occurrences(table):
+                graph.functions[part.number] = compiled(graph.plan, part.number)
+
+
+def rows_of(view: JoinView, tables: Mapping[str, pa.Table]) -> int:
+    """How many rows a view has: counted along its tree, without making them."""
+
+    def weights(part: int, came_from: int | None) -> Words:
+        """For each row of a part, the rows that it leads to beyond it."""
+        table = tables[view.tables[part]]
+        found = np.ones(table.num_rows, dtype=np.int64)
+        for join in view.joins:
+            ends = [(join.a, join.a_column), (join.b, join.b_column)]
+            for (here, own), (there, other) in (ends, ends[::-1]):
+                if here == part and there != came_from:
+                    keys = tables[view.tables[there]].column(other).to_numpy()
+                    values, at = np.unique(keys, return_inverse=True)
+                    sums = np.zeros(len(values) + 1, dtype=np.int64)
+                    np.add.at(sums, at, weights(there, part))
+                    asked = table.column(own).to_numpy()
+                    places = np.minimum(np.searchsorted(values, asked), len(values) - 1)
+                    found = found * np.where(values[places] == asked, sums[places], 0)
+        return found
+
+    return int(weights(0, None).sum())

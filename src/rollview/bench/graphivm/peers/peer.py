@@ -116,6 +116,11 @@ class Peer:
         return np.zeros(0, dtype=np.int64)
 
     @property
+    def deletes(self) -> bool:
+        """Whether rows can be taken away, too."""
+        return isinstance(self.kept, Kept)
+
+    @property
     def _keeps(self) -> bool:
         return isinstance(self.kept, Kept) and self.kept.view is not None
 
