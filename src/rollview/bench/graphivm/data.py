@@ -33,7 +33,8 @@ THE_TWEETS = 94
 
 #: How popular users are: the n-th has a weight of 1 / (n + _FEWER) ** _POWER.
 _POWER, _FEWER = 0.8, 10
-#: Half of the retweets are of what another recent one retweets, which makes a power law; the others of a recent message.
+#: Half of the retweets are of what another recent one retweets: that makes a power law. The others are of any recent
+#: message.
 _COPIED, _RECENT = 0.5, 0.02
 #: Seconds from the first to the last message.
 _SECONDS = 30 * 24 * 3600
@@ -157,19 +158,21 @@ def _copied(random: np.random.Generator, target: Words, retweets: int) -> Words:
 
 
 def _the_user(random: np.random.Generator, users: int, messages: int) -> dict[str, list[Words]]:
-    """The rows of the user with the fanouts of Table 9.3: levels of followers and of retweets, whose numbers nobody else
-    has. In each level some have most of the next one, and some have none."""
+    """The rows of the user with the fanouts of Table 9.3: levels of followers and of retweets, with numbers of their own.
+    In each level some have most of the next one, and some have none."""
     people, follower = [np.array([users])], []
     for count in FOLLOWER_FANOUTS:
         level = people[-1].max() + 1 + np.arange(count, dtype=np.int64)
         follower.append((_of_some(random, people[-1], count), level))
         people.append(level)
     level, retweet = messages + np.arange(THE_TWEETS, dtype=np.int64), []
-    tweet = [np.full(THE_TWEETS, users), level, random.integers(0, _SECONDS, THE_TWEETS)]
+    dates = np.sort(random.integers(0, _SECONDS // 2, THE_TWEETS))
+    tweet = [np.full(THE_TWEETS, users), level, dates]
     for count in RETWEET_FANOUTS:
         own = level.max() + 1 + np.arange(count, dtype=np.int64)
-        who, dates = random.integers(0, users, count), random.integers(0, _SECONDS, count)
-        retweet.append((who, own, dates, _of_some(random, level, count)))
+        of = _of_some(random, level, count)
+        dates = dates[of - level[0]] + random.integers(1, _SECONDS // 10, count)
+        retweet.append((random.integers(0, users, count), own, dates, of))
         level = own
     return {
         "users": people,

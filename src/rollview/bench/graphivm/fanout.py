@@ -66,7 +66,9 @@ def _core(kind: Kind | None, tables: Mapping[str, pa.Table], *, keep: bool = Fal
     return core
 
 
-def _pushed(tables: Mapping[str, pa.Table], changes: dict[str, pa.Table], fanout: int, lines: Lines) -> Iterator[Claimed]:
+def _pushed(
+    tables: Mapping[str, pa.Table], changes: dict[str, pa.Table], fanout: int, lines: Lines
+) -> Iterator[Claimed]:
     ways = {"graph": graph_way(_core(None, tables), changes)}
     for kind in (Kind.CLASSIC, Kind.OUTER):
         ways[kind.value] = graph_way(_core(kind, tables), changes)
@@ -79,7 +81,12 @@ def _pushed(tables: Mapping[str, pa.Table], changes: dict[str, pa.Table], fanout
 
 
 def _kept(
-    tables: Mapping[str, pa.Table], changes: dict[str, pa.Table], fanout: int, lines: Lines, listed: Lines, bytes_: Lines
+    tables: Mapping[str, pa.Table],
+    changes: dict[str, pa.Table],
+    fanout: int,
+    lines: Lines,
+    listed: Lines,
+    bytes_: Lines,
 ) -> Iterator[Claimed]:
     cores = {"graph": _core(None, tables)}
     for kind in (Kind.CLASSIC, Kind.OUTER):
@@ -103,7 +110,11 @@ def _kept(
     _add(listed, fanout, {name: 1000 * each for name, each in found.items()})
     claim = "Figure 9.10: the graph needs more time than a view that is stored"
     for name in list(found)[1:]:
-        yield Claimed(f"fanout {fanout}: listing the view from the graph, as against {name}", found["graph"] / found[name], claim=claim)
+        yield Claimed(
+            f"fanout {fanout}: listing the view from the graph, as against {name}",
+            found["graph"] / found[name],
+            claim=claim,
+        )
 
 
 def _listing(core: Core) -> Way:
@@ -121,7 +132,7 @@ def _recomputing(tables: Mapping[str, pa.Table], changes: Mapping[str, pa.Table]
         found.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
 
     def run() -> int:
-        return sum(batch.num_rows for batch in found.execute(FANOUT.sql).to_arrow_reader(100_000))
+        return sum(batch.num_rows for batch in found.sql(FANOUT.sql).to_arrow_reader(100_000))
 
     return Way(run, lambda: None, run())
 

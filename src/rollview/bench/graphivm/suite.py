@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rollview.bench.graphivm import fanout, joins, look_ahead
+from rollview.bench.graphivm import (
+    fanout,
+    follow,
+    joins,
+    kernels,
+    look_ahead,
+    memory,
+    modifications,
+    pathway,
+    ready,
+    simple,
+)
 from rollview.bench.graphivm.figures import Claimed, of_claims
 from rollview.bench.graphivm.room import Room
 from rollview.bench.report import Report
@@ -14,9 +25,16 @@ from rollview.live.kernel.build import available
 
 #: The parts by name.
 PARTS: dict[str, Callable[[Room], Iterator[Claimed]]] = {
+    "simple": simple.run,
     "fanout": fanout.run,
     "joins": joins.run,
     "look-ahead": look_ahead.run,
+    "modifications": modifications.run,
+    "memory": memory.run,
+    "kernels": kernels.run,
+    "ready": ready.run,
+    "follow": follow.run,
+    "pathway": pathway.run,
 }
 
 

@@ -19,8 +19,8 @@ class Join:
 
 @dataclass(frozen=True)
 class JoinView:
-    """Tables that are joined along a tree. All columns are shown; ``by`` are the occurrence and column by which the rows
-    are counted, if the view is an aggregate."""
+    """Tables that are joined along a tree. All columns are shown. If the view is an aggregate, rows are counted ``by`` a
+    column of an occurrence."""
 
     name: str
     tables: tuple[str, ...]

@@ -30,7 +30,7 @@ def _compiled_again() -> str:
 
 
 def names_of(body: str, *others: ModuleType) -> list[str]:
-    """Where the names are from that some text uses, and that the kernel has, or another module of compiled functions."""
+    """Where the names are from that some text uses and that the kernel has, or another module of compiled functions."""
     tree = ast.parse(body)
     own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own - {"np", "njit", "sys"}

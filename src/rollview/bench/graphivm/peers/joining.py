@@ -119,7 +119,7 @@ class Joining:
         self.output = Output(plan, kept.view)
 
     def write(self, text: Text, *, own: bool = True, view: bool = True) -> None:
-        """Writes the function ``changed``: it changes what is kept (``own``) and puts out the change of the ``view``."""
+        """Writes the function ``changed``: it changes what is kept (``own``), and puts out changes of the ``view``."""
         part = self.plan.parts[self.own.part]
         targets = [t for t in self.kept.targets[self.own.part] if (view if t.relation is None else own)]
         with text.block("def changed(arena, plan, state, rows, count, push, out, piece)"):

@@ -5,7 +5,6 @@ So a live view can be made with it, and all that is not the graph is the same fo
 
 from __future__ import annotations
 
-
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
