@@ -158,8 +158,8 @@ def _copied(random: np.random.Generator, target: Words, retweets: int) -> Words:
 
 
 def _the_user(random: np.random.Generator, users: int, messages: int) -> dict[str, list[Words]]:
-    """The rows of the user with the fanouts of Table 9.3: levels of followers and of retweets, with numbers of their own.
-    In each level some have most of the next one, and some have none."""
+    """The rows of the user with the fanouts of Table 9.3: levels of followers and of retweets, with their
+    own numbers. In each level some have most of the next one, and some have none."""
     people, follower = [np.array([users])], []
     for count in FOLLOWER_FANOUTS:
         level = people[-1].max() + 1 + np.arange(count, dtype=np.int64)

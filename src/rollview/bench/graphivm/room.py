@@ -21,7 +21,7 @@ from rollview.live.interning import Words
 DIFFS = 50_000
 
 #: A peer that would keep more rows than this is left out, as in the thesis what does not fit in memory.
-MOST_ROWS = 20_000_000
+MOST_ROWS = 10_000_000
 
 #: Names a Python that has Pathway: it is not a dependency.
 PATHWAY = "ROLLVIEW_PATHWAY_PYTHON"

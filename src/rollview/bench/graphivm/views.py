@@ -19,8 +19,8 @@ class Join:
 
 @dataclass(frozen=True)
 class JoinView:
-    """Tables that are joined along a tree. All columns are shown. If the view is an aggregate, rows are counted ``by`` a
-    column of an occurrence."""
+    """Tables that are joined along a tree. All columns are shown. If the view is an aggregate, its rows are
+    counted ``by`` a column of an occurrence."""
 
     name: str
     tables: tuple[str, ...]

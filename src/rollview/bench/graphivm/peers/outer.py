@@ -101,9 +101,9 @@ class Outer:
             with text.block("if value != 0"):
                 text("at, long = arena[value + 1], arena[value + 2]")
                 text(f"found{other}, count{other} = segments(arena, at, long, {self.width}, columns{other})")
-                with text.block(f"if arena[arena[at] - {self.width} + {self.counts[own.part]}] == 0"):
-                    with text.block("for j in range(long - 1, -1, -1)"):
-                        text(f"left(arena, plan, arena[arena[value + 1] + j] - {self.width})")
+                alone = f"arena[arena[at] - {self.width} + {self.counts[own.part]}] == 0"
+                with text.block(f"if {alone}"), text.block("for j in range(long - 1, -1, -1)"):
+                    text(f"left(arena, plan, arena[arena[value + 1] + j] - {self.width})")
         self._product(text, own, list(own.keys))
 
     def _product(self, text: Text, own: Occurrence, others: Sequence[int]) -> None:
