@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rollview.bench.drawing import Chart
+from rollview.bench.graphivm.cores import compile_changes
 from rollview.bench.graphivm.fanout import with_fanout
 from rollview.bench.graphivm.figures import Claimed
 from rollview.bench.graphivm.room import PATHWAY, Room
@@ -78,7 +79,9 @@ def _pathway(
 def _live(rv: Rollview, tables: Mapping[str, pa.Table]) -> Live:
     for name in sorted(set(FANOUT.tables)):
         rv.store.create(name, tables[name])
-    return rv.live(FANOUT.sql)
+    live = rv.live(FANOUT.sql)
+    compile_changes(live._state.core, ["tweet"])
+    return live
 
 
 def _way(live: Live, changes: Mapping[str, pa.Table], *, eager: bool) -> Way:
