@@ -44,19 +44,19 @@ class Way:
         return 1e6 * statistics.median(self.seconds) / self.count
 
 
-def measured(ways: Mapping[str, Way], turns: int = TURNS) -> dict[str, float]:
+def measured(ways: Mapping[str, Way]) -> dict[str, float]:
     """The CPU microseconds that each way takes for one of what it does. If a turn takes no time, there are more."""
     gc.collect()
     gc.disable()
     try:
-        _in_turns(ways, turns)
+        _in_turns(ways)
     finally:
         gc.enable()
     return {name: way.each for name, way in ways.items()}
 
 
-def _in_turns(ways: Mapping[str, Way], turns: int) -> None:
-    turn = -1
+def _in_turns(ways: Mapping[str, Way]) -> None:
+    turns, turn = TURNS, -1
     while turn < turns:
         turn += 1
         for name in list(ways)[:: -1 if turn % 2 else 1]:
