@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -117,9 +118,12 @@ def _files(folder: Path, follower: pa.Table, given: Mapping[str, pa.Table]) -> d
 
 
 def _run(python: str, follower: Path, tweet: Path, count: int, options: list[str]) -> float:
-    script = Path(__file__).with_name("pathway_run.py")
-    command = [python, str(script), str(follower), str(tweet), str(count), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    script = Path(__file__).with_name("pathway_run.py").read_text(encoding="utf-8")
+    command = [python, "-", str(follower), str(tweet), str(count), *options]
+    others = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        command, input=script, capture_output=True, text=True, check=False, env=others, cwd=follower.parent
+    )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
         raise UserError("Pathway has failed", why=last, todo=f"check the Python that {PATHWAY} names")

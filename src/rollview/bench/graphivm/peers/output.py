@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from rollview.bench.graphivm.peers.relations import Column, Relation
 from rollview.live.generated.text import Text
+from rollview.live.kernel.paths import MANY_ROWS
 from rollview.live.kernel.plan import Plan
-
-#: From so many rows on, columns that do not change are filled beforehand.
-_MANY = 12
 
 
 def word(column: Column) -> str:
@@ -79,7 +77,7 @@ class Output:
         others = [part for part in everyone if part not in last]
         with text.block("if push"):
             text("out = with_room(out, done, more)")
-            with text.block(f"if more < {_MANY}"), text.block("for j in range(more)"):
+            with text.block(f"if more < {MANY_ROWS}"), text.block("for j in range(more)"):
                 text(*choose)
                 self.nulls(text, last, "row_nulls", nulls)
                 self._row(text, everyone, "row_nulls", weight, "out[{}, done + j]")
