@@ -36,7 +36,7 @@ def run(room: Room) -> Iterator[Claimed]:
             _changed(core, part, added)
             times |= measured({f"deleting a {what}": _way(core, part, gone, added)})
             _changed(core, part, gone)
-        bars |= {f"{view.name} {what.replace('ing a', '')}": each for what, each in times.items()}
+        bars |= {f"{view.name} {what}": each for what, each in times.items()}
         for verb in ("inserting", "deleting"):
             ratio = times[f"{verb} a join tuple"] / times[f"{verb} a projected tuple"]
             yield Claimed(f"{view.name}: {verb} a join tuple, as against a projected tuple", ratio, claim=_CLAIM)
