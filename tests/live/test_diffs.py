@@ -53,6 +53,19 @@ def test_a_batch_has_the_views_columns_in_order_and_then_the_weight() -> None:
     assert batch.time == rv.store.last_commit("sale").time
 
 
+def test_equal_rows_of_one_change_are_one_row_of_the_diff() -> None:
+    """Whether they are there already or not; all columns are shown, so that rows that differ stay so."""
+    live = opened().live("SELECT id, shop, price, city FROM sale JOIN shop ON shop = name")
+    changes = live.changes()
+    for before in range(2):
+        live.apply({"sale": pa.concat_tables([sales((8, "a", before, 1), (9, "a", 7, 1))["sale"]] * 2)})
+        (batch,) = waiting(changes)
+        assert weighed(batch) == Counter({(8, "a", before, "Oslo"): 2, (9, "a", 7, "Oslo"): 2})
+        assert len(batch) == 2
+    live.apply(sales((8, "a", 2, 1), (8, "a", 3, 1)))
+    assert weighed(waiting(changes)[0]) == Counter({(8, "a", 2, "Oslo"): 1, (8, "a", 3, "Oslo"): 1})
+
+
 def test_the_envelope_of_changes_has_both_images_of_an_update() -> None:
     live = opened().live(JOIN)
     changes = live.changes(envelope="changes")

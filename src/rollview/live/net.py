@@ -20,12 +20,10 @@ _SPREAD = np.int64(-7046029254386353131)
 
 
 class Net:
-    """Rows that are added up. ``most`` is how many are kept in memory, ``key`` are the words of the rows' key.
+    """Rows that are added up. ``most`` is how many are kept in memory, ``key`` are the words of the rows' key."""
 
-    ``distinct`` says that all of them differ, and that the deleted ones come first."""
-
-    def __init__(self, width: int, most: int, key: Sequence[int] | None = None, *, distinct: bool = False) -> None:
-        self._width, self._most, self._key, self._distinct = width, most, key, distinct
+    def __init__(self, width: int, most: int, key: Sequence[int] | None = None) -> None:
+        self._width, self._most, self._key = width, most, key
         self._rows = [np.zeros((0, width), dtype=np.int64)]
         self._weights = [np.zeros(0, dtype=np.int64)]
         self._held = 0
@@ -56,9 +54,9 @@ class Net:
             hashes ^= hashes >> 32
         self._file.write(np.concatenate([rows, weights[:, None]], axis=1), (hashes >> 8) % _PARTS)
 
-    def done(self) -> Change:
-        """What the rows amount to."""
-        if self._distinct and self._file is None and (self._key is None or self._of_one_sign()):
+    def done(self, *, distinct: bool = False) -> Change:
+        """What the rows amount to. ``distinct`` says that all of them differ, and that the deleted ones come first."""
+        if distinct and self._file is None and (self._key is None or self._of_one_sign()):
             pieces = list(zip(self._rows, self._weights, strict=True))
             return Change(pieces[1:] or pieces, self._key)
         rows, weights = (each[1] if len(each) == 2 else np.concatenate(each) for each in (self._rows, self._weights))
