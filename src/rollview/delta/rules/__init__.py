@@ -4,6 +4,7 @@
 |---|---|
 | ``linear.py`` | scan, filter, project, generate, UNION ALL, restriction |
 | ``join.py`` | inner joins of any number of inputs |
+| ``wide_join.py`` | inner joins of many changed inputs |
 | ``outer_join.py`` | left and full outer joins |
 | ``match.py`` | semi, anti, mark and single joins on any condition |
 | ``semi_anti.py`` | semi and anti joins on equalities |
