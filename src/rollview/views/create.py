@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from rollview.collecting import rarely
 from rollview.engine.protocol import Frame
 from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InUse
@@ -41,6 +42,7 @@ class _Before:
         return self.view or self.known
 
 
+@rarely()
 def create_view(
     catalog: Catalog, statement: CreateView, trusted: Collection[str] = (), goal: Goal = NEWEST
 ) -> RefreshResult:
