@@ -91,7 +91,7 @@ def _matching(
 
 def _mark(ctes: Ctes, node: Join) -> exp.Query:
     assert node.mark is not None
-    query = ctes.over(node.left, node.left.columns)
+    query = _looked_up(ctes, node)
     value: Expr
     sides = _in_sides(node)
     if node.compared is None:
@@ -114,8 +114,23 @@ def _mark(ctes: Ctes, node: Join) -> exp.Query:
     return query.select(exp.alias_(value, node.mark.name, quoted=True), copy=False)
 
 
+def _looked_up(ctes: Ctes, node: Join) -> exp.Select:
+    """The left side of a mark or single join: the SELECT of such a join that it continues, without using its columns."""
+    left = node.left
+    if isinstance(left, Join) and left.kind in (MARK, SINGLE) and ctes.readers[left] == 1:
+        lowest: Node = left
+        while isinstance(lowest, Join) and lowest.kind in (MARK, SINGLE) and ctes.readers[lowest] == 1:
+            lowest = lowest.left
+        added = left.names - lowest.names
+        if not any(names_in(value) & added for value in node.expressions):
+            found = join(ctes, left)
+            assert isinstance(found, exp.Select)
+            return found
+    return ctes.over(left, left.columns)
+
+
 def _single(ctes: Ctes, node: Join) -> exp.Query:
-    query = ctes.over(node.left, node.left.columns)
+    query = _looked_up(ctes, node)
     for column in node.right.columns:
         value = _matching(ctes, node, node.condition, ref(column.name)).subquery(copy=False)
         query = query.select(exp.alias_(value, column.name, quoted=True), copy=False)

@@ -36,10 +36,13 @@ from rollview.plan.nodes import (
     Aggregate,
     Column,
     Computed,
+    Distinct,
     Filter,
     Join,
     Node,
     Project,
+    Restrict,
+    restricted,
     union_of,
 )
 from rollview.plan.reserved import WEIGHT
@@ -232,21 +235,61 @@ def _once(found: Sequence[Node], columns: Sequence[Column]) -> Node:
 
 
 def _replayed(links: Sequence[Link], rows: Node, derivation: Derivation, *, new: bool) -> Node:
-    """The chain over weighted rows, with one version of its right sides. Rows with columns of earlier lookups that a
-    lookup compares are materialized: its right side is then read for these values only."""
-    known = rows.names
+    """The chain over weighted rows, with one version of its right sides."""
+    near = _Near(rows, derivation)
     for link in reversed(links):
         if isinstance(link, Join):
-            right = derivation.new(link.right) if new else derivation.old(link.right)
-            pairs = _pairs(link)
-            if pairs and not any(names_in(a) <= known for a, _ in pairs):
-                rows = derivation.materialized(rows)
-                known = rows.names
+            right = near.right(link, derivation.new(link.right) if new else derivation.old(link.right))
             rows = link.with_inputs([rows, right])
         elif isinstance(link, Filter):
             rows = link.with_inputs([rows])
         else:
-            picked = (item for item in link.output if isinstance(item.value, exp.Column))
-            known = frozenset(item.column.name for item in picked if item.value.name in known)
+            near.project(link)
             rows = replace(link, input=rows, output=(*link.output, Computed(WEIGHT, ref(WEIGHT.name))))
     return rows
+
+
+class _Near:
+    """Right sides near the rows that are looked up. What is compared with columns of these rows, the pass
+    ``restrict_partners`` restricts. What is compared with columns of an earlier lookup is restricted here: to the
+    values in the right rows of that lookup, themselves restricted, without the rows in between."""
+
+    def __init__(self, rows: Node, derivation: Derivation) -> None:
+        self.derivation, self.rows = derivation, rows
+        #: For each column that comes from a right side: the number of the lookup, and its name there.
+        self.of: dict[str, tuple[int, str]] = {}
+        self.own = {name: name for name in rows.names}
+        self.looked_up: list[tuple[Node, list[tuple[Expr, Expr]]]] = []
+
+    def right(self, link: Join, right: Node) -> Node:
+        """The right side of the next lookup."""
+        pairs = _pairs(link)
+        mine = [(ref(self.own[a.name]), b) for a, b in pairs if isinstance(a, exp.Column) and a.name in self.own]
+        places = [self.of[a.name][0] for a, _ in pairs if isinstance(a, exp.Column) and a.name in self.of]
+        if not mine and places and (earlier := self._restricted(places[0])) is not None:
+            names = [(self.of[a.name], b) for a, b in pairs if isinstance(a, exp.Column) and a.name in self.of]
+            same = [(ref(name), b) for (place, name), b in names if place == places[0]]
+            values = _named(earlier, [value for value, _ in same], self.derivation)
+            found = self.derivation.step("keys", Distinct(values), "values that later lookups look for")
+            right = restricted(
+                right, [(b, c.name) for (_, b), c in zip(same, found.columns, strict=True)], found, optional=True
+            )
+        if not link.kind.hides_right:
+            self.of |= {column.name: (len(self.looked_up), column.name) for column in link.right.columns}
+        self.looked_up.append((right, mine))
+        return right
+
+    def _restricted(self, place: int) -> Node | None:
+        """The right side of an earlier lookup, restricted; None if it is not."""
+        right, mine = self.looked_up[place]
+        if not mine:
+            return right if isinstance(right, Restrict) else None
+        keys = self.derivation.keys(self.rows, [value for value, _ in mine])
+        pairs = [(b, key) for (_, b), (_, key) in zip(mine, keys.pairs, strict=True)]
+        return restricted(right, pairs, keys.plan, optional=True)
+
+    def project(self, link: Project) -> None:
+        """The columns after a projection."""
+        picked = {item.column.name: item.value.name for item in link.output if isinstance(item.value, exp.Column)}
+        self.of = {name: self.of[value] for name, value in picked.items() if value in self.of}
+        self.own = {name: self.own[value] for name, value in picked.items() if value in self.own}
