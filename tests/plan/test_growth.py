@@ -67,7 +67,7 @@ def nested(text: str) -> Callable[[int], str]:
 
 _GROUPS = "(SELECT a, max(b) AS b FROM u WHERE b <> {i} GROUP BY a) u{i} ON u{i}.a = t.x"
 
-SHAPES = {
+SHAPES: dict[str, Callable[[int], str]] = {
     "in": conditions("x IN (SELECT a FROM u WHERE b > {i})"),
     "not in": conditions("x NOT IN (SELECT a FROM u WHERE b = {i})"),
     "exists": conditions("EXISTS (SELECT 1 FROM u WHERE u.a = t.x AND b > {i})"),

@@ -115,7 +115,7 @@ def _mark(ctes: Ctes, node: Join) -> exp.Query:
 
 
 def _looked_up(ctes: Ctes, node: Join) -> exp.Select:
-    """The left side of a mark or single join: the SELECT of such a join that it continues, without using its columns."""
+    """The left side of a mark or single join. Such joins share a SELECT if none uses a column that another adds."""
     left = node.left
     if isinstance(left, Join) and left.kind in (MARK, SINGLE) and ctes.readers[left] == 1:
         lowest: Node = left

@@ -264,16 +264,17 @@ class _Near:
     def right(self, link: Join, right: Node) -> Node:
         """The right side of the next lookup."""
         pairs = _pairs(link)
-        mine = [(ref(self.own[a.name]), b) for a, b in pairs if isinstance(a, exp.Column) and a.name in self.own]
+        mine: list[tuple[Expr, Expr]] = [
+            (ref(self.own[a.name]), b) for a, b in pairs if isinstance(a, exp.Column) and a.name in self.own
+        ]
         places = [self.of[a.name][0] for a, _ in pairs if isinstance(a, exp.Column) and a.name in self.of]
         if not mine and places and (earlier := self._restricted(places[0])) is not None:
             names = [(self.of[a.name], b) for a, b in pairs if isinstance(a, exp.Column) and a.name in self.of]
             same = [(ref(name), b) for (place, name), b in names if place == places[0]]
             values = _named(earlier, [value for value, _ in same], self.derivation)
             found = self.derivation.step("keys", Distinct(values), "values that later lookups look for")
-            right = restricted(
-                right, [(b, c.name) for (_, b), c in zip(same, found.columns, strict=True)], found, optional=True
-            )
+            on = [(b, column.name) for (_, b), column in zip(same, found.columns, strict=True)]
+            right = restricted(right, on, found, optional=True)
         if not link.kind.hides_right:
             self.of |= {column.name: (len(self.looked_up), column.name) for column in link.right.columns}
         self.looked_up.append((right, mine))
