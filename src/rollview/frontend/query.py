@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from rollview.collecting import rarely
 from rollview.errors import NotDeterministic, Place
 from rollview.frontend.sql import Tables, Unbuildable, build_plan
 from rollview.frontend.sql.scope import place
+from rollview.garbage import collected_rarely
 from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import Reference, parse_query, query_tree, references
 from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
@@ -94,7 +94,7 @@ class CompiledView:
 
 
 @deep
-@rarely()
+@collected_rarely()
 def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if it cannot be planned, another error if no view can have it."""
     tree = parse_query(sql)

@@ -2,8 +2,8 @@
 
 Syntax trees and plans are very many objects that refer to each other. While they are made, Python's collector looks
 through them again and again and finds little: for a view of 1,500 sums that took longer than all the rest. Inside
-``rarely`` it collects after 50,000 new objects instead of 700, which costs a tenth more memory. The threshold is that
-of the whole process, so it is lowered again when the last thread leaves.
+``collected_rarely`` it runs after 50,000 new objects instead of 700, which costs a tenth more memory. The threshold is
+that of the whole process, so it is lowered again when the last thread leaves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _before: tuple[int, int, int] = gc.get_threshold()
 
 
 @contextlib.contextmanager
-def rarely() -> Iterator[None]:
+def collected_rarely() -> Iterator[None]:
     """Collects garbage rarely inside; as a decorator, while a function runs. If collection is off, it stays off."""
     _enter()
     try:
