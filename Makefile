@@ -14,8 +14,8 @@ demo: $(READY)   ## a shop of five million rows, three views, 0.1 % changed: wha
 quick: lint      ## lint, types and every test that needs no Spark (under two minutes on 2 cores)
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not spark"
 
-test: quick      ## quick, and the tests on Spark (under 15 minutes on 2 cores)
-	@$(BIN)/pytest -q -m "not slow and spark"
+test: lint       ## quick, and beside it the tests on Spark (under 15 minutes on 2 cores)
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow"
 
 test-slow: $(READY)  ## the slow soaks
 	@$(BIN)/pytest -q -m slow

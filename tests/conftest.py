@@ -46,11 +46,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(pytest_report_header())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others."""
+    """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others, and `make test`
+    runs these one after the other in one process, which has the only Spark, beside the others."""
     for item in items:
         if _ON_SPARK & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(trylast=True)
@@ -76,8 +79,6 @@ def spark() -> Iterator[SparkSession]:
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": port,
         "spark.databricks.delta.snapshotPartitions": "1",
-        # few rows, and every test other code: to optimize it takes longer than to run it
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     delta = {"spark.jars.packages": delta_package(), **DELTA_SETTINGS}
     try:

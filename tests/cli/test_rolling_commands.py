@@ -18,6 +18,7 @@ from rollview.cli.main import app
 from rollview.cli.watch import RollingWatch, seconds_of
 from rollview.errors import UserError
 from rollview.roll.rolling import rolling as rolling_view
+from rollview.views.catalog import DEFINITION
 
 PAIRS = "SELECT o.id, c.city FROM orders o JOIN customers c ON c.id = o.customer"
 LEFT = "SELECT o.id, c.city FROM orders o LEFT JOIN customers c ON c.id = o.customer"
@@ -195,6 +196,42 @@ def test_views_are_applied_whenever_the_interval_has_passed(rv: Rollview) -> Non
     watch.look()
     each = [("propagated", "pairs"), ("apply", "pairs"), ("propagated", "total"), ("apply", "total")]
     assert told.events[-4:] == each
+
+
+def test_views_on_views_are_applied_together_while_a_backlog_is_worked_off(rv: Rollview) -> None:
+    rv.create("above", "SELECT p.id, o.customer FROM pairs p JOIN orders o ON p.id = o.id", policy="INCREMENTAL")
+    for number in range(20):
+        changed(rv, 10 * number)
+    times, told, shown = [0.0], Told(), set()
+    watch = RollingWatch(
+        rv, lambda: ["above"], 1.0, 1.0, {"step_rows": 3}, told.propagated, told.changed, told.failed, lambda: times[0]
+    )
+    while watch.look() == 0.0:
+        times[0] += 1.0
+        shown.add(rolling_view(rv.catalog, "above").standing())
+        assert rv.verify("above").ok
+    assert len(shown) > 3
+    assert not [event for event, _ in told.events if event.startswith("failed")]
+    assert rolling_view(rv.catalog, "above").standing() == rolling_view(rv.catalog, "pairs").standing()
+    for number in range(20):
+        changed(rv, 300 + 10 * number)
+    newest = rv.position()
+    rv.refresh("pairs")
+    times[0] += 1.0
+    watch.look()
+    assert rolling_view(rv.catalog, "pairs").standing() == newest  # it was not taken back
+
+
+def test_a_damaged_view_does_not_stop_the_others(run: Run, rv: Rollview) -> None:
+    rv.store.set_properties(rv.catalog.state("total"), {DEFINITION: "{"})
+    position = changed(rv)
+    done = run("propagate")
+    assert done.exit_code == 1
+    assert "total is damaged" in done.stderr
+    assert rv.apply("pairs").position == position
+    position = changed(rv, 10)
+    assert run("watch", "--propagate", "--rounds", "1").exit_code == 0
+    assert rv.apply("pairs").position == position
 
 
 def test_a_long_backlog_is_worked_off_in_turns_without_a_pause(rv: Rollview) -> None:

@@ -191,6 +191,20 @@ def test_a_damaged_clock_is_named(folder: Path) -> None:
         opened(folder)[1].look(["a"])
 
 
+@pytest.mark.parametrize("how", ["missing", "short", "of other bytes"])
+def test_a_damaged_file_of_the_clock_is_told(folder: Path, how: str) -> None:
+    store, clock = opened(folder)
+    insert(store, "a")
+    clock.look(["a"])
+    for file in (folder / CLOCK).glob("*.parquet"):
+        if how == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(b"?" * (1 if how == "short" else file.stat().st_size))
+    with pytest.raises(Damaged, match="commit clock is damaged"):
+        opened(folder)[1].look(["a"])
+
+
 _NUMBER = """
 import sys
 from pathlib import Path

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.testing import CliRunner
 
+from compare import rows
 from folder import make_folder
 from rollview import Rollview, connect
 from rollview.cli.main import app
@@ -55,6 +56,16 @@ def test_positions_and_commits(rv: Rollview) -> None:
     assert repr(rv.commits(after=4)) == "no commits"
 
 
+def test_a_vector_that_is_new_gives_no_other_table_a_late_position(rv: Rollview) -> None:
+    rv.position()
+    rv.sql("INSERT INTO b VALUES (7)")
+    between = datetime.now(timezone.utc)
+    rv.sql("INSERT INTO a VALUES (3)")
+    assert rv.position(as_of={"a": 3}) == 6
+    assert rv.position(as_of=between) == 5
+    assert rows(rv.table("b", as_of=between)) == [(7,)]
+
+
 def test_position_as_of_a_time_a_vector_or_a_position(rv: Rollview) -> None:
     units = rv.commits()
     assert [rv.position(as_of=unit.time) for unit in units] == [1, 2, 3, 4]
@@ -95,6 +106,8 @@ def test_a_warehouse_without_commits_has_no_position() -> None:
         ({"a": -1}, UserError, "no version -1"),
         ({"a": "x"}, UserError, "no version"),
         ({"nothing": 1}, TableNotFound, "nothing"),
+        ({}, UserError, "names no table"),
+        ({"a": 1, "A": 0}, UserError, "names a table twice"),
     ],
 )
 def test_what_is_no_moment_is_refused(rv: Rollview, as_of: Any, error: type[UserError], said: str) -> None:

@@ -15,7 +15,15 @@ import shop
 from compare import rows
 from diamond import CITIES, EVERYWHERE, LARGE, PLAIN, bag, filled, now, with_views
 from rollview import Rollview, connect
-from rollview.errors import NotIncremental, RollviewError, SqlSyntaxError, UserError, VersionGone, ViewNotFound
+from rollview.errors import (
+    NotIncremental,
+    RollviewError,
+    SchemaChanged,
+    SqlSyntaxError,
+    UserError,
+    VersionGone,
+    ViewNotFound,
+)
 from rollview.limits import Limits
 from rollview.views.results import Outcome
 from rounds import INCREMENTAL, VIEWS
@@ -156,7 +164,7 @@ def test_optimizing_a_table_is_no_moment_of_its_own() -> None:
         (1.5, UserError, "moment"),
         (object(), UserError, "moment"),
         ("five o'clock", UserError, "time"),
-        ({}, UserError, "orders|customers"),
+        ({}, UserError, "names no table"),
         ({"orders": 2}, UserError, "customers"),
         ({"orders": 2, "customers": 99}, UserError, "99"),
         ({"orders": -2, "customers": 1}, UserError, "-2"),
@@ -188,6 +196,22 @@ def test_a_table_that_was_created_again_has_no_past() -> None:
             call("large", as_of=last - 1)
     assert rv.refresh("large", as_of=now(rv)).reason == "table_replaced"
     assert rv.verify("large").ok
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [("town STRING", "no longer fits its base tables"), ("city INT", "columns of cities would change")],
+)
+def test_a_table_that_has_other_columns_by_now_is_told(column: str, told: str) -> None:
+    rv = filled()
+    rv.create("cities", "SELECT id, city FROM customers")
+    first = now(rv)
+    rv.sql(f"DROP TABLE customers; CREATE TABLE customers (id INT, {column})")
+    last = now(rv)
+    with pytest.raises(SchemaChanged, match=told):
+        rv.table("cities", as_of=last)
+    with pytest.raises(SchemaChanged, match=told):
+        rv.changes("cities", first, last)
 
 
 def test_a_view_that_is_recomputed_goes_back_too() -> None:

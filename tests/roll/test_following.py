@@ -12,8 +12,11 @@ import pytest
 from compare import rows
 from rolled import AT_ONCE, World, history
 from rollview import Rollview, connect
-from rollview.errors import UserError
+from rollview.clock.stored import StoredClock
+from rollview.clock.timeline import Timeline
+from rollview.errors import Damaged, UserError
 from rollview.limits import Limits
+from rollview.parse.stored_names import CLOCK, damaged
 from rollview.roll import following
 from seeds import numbers
 
@@ -179,6 +182,22 @@ def test_a_delta_that_does_not_count_is_left_alone(why: str) -> None:
     rv.sql("DELETE FROM customers WHERE id = 1")
     assert rv.refresh("pairs").to_vector == newest(rv)
     assert rv.verify("pairs").ok
+
+
+def test_a_refresh_does_without_a_damaged_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = filled()
+    changed(rv)
+    rv.propagate("pairs")
+    changed(rv, 20)
+
+    def unreadable(clock: StoredClock) -> Timeline:
+        raise damaged(CLOCK, "its file is missing")
+
+    monkeypatch.setattr(StoredClock, "read", unreadable)
+    assert rv.refresh("pairs").to_vector == newest(rv)
+    assert [each.ok for each in rv.refresh_all()] == [True] * len(rv.catalog.names())
+    with pytest.raises(Damaged, match="commit clock is damaged"):
+        rv.propagate("pairs")
 
 
 def test_another_session_that_recomputes_meanwhile_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:

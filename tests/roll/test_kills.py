@@ -1,5 +1,5 @@
 """A process that propagates and another one that applies, each killed at every boundary between two writes of the
-clock, the delta and the state: in the end there is the same view, and the same delta."""
+clock, the delta, its pruning and the state: in the end there is the same view, and the same delta."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from killed import Machine
 from rolled import World, history
 from rollview import Rollview
 from rollview.errors import UserError
+from rollview.limits import Limits
 from seeds import numbers, sample
 
 
@@ -27,10 +28,11 @@ def recompute(rv: Rollview) -> None:
     rv.refresh("v", full=True)
 
 
-def lived(seed: int, at: int, *, before: bool) -> Machine:
-    """A history with a kill at a write. The law is checked at the end, at every position."""
+def lived(seed: int, at: int, *, before: bool, prunes: bool) -> Machine:
+    """A history with a kill at a write. The law is checked at the end, at every position. If it ``prunes``, what has
+    been applied is removed at once, and so are its files."""
     choose = random.Random(seed)
-    world = World(history(seed))
+    world = World(history(seed), limits=Limits(settle_seconds=0, grace_seconds=0), keep="0 seconds" if prunes else None)
     machine = Machine(world, at, before=before, choose=choose)
 
     def propagate(rv: Rollview) -> None:
@@ -56,20 +58,23 @@ def lived(seed: int, at: int, *, before: bool) -> Machine:
     return machine
 
 
-def every_kill(seed: int, one_in: int) -> None:
+def every_kill(seed: int, one_in: int, *, prunes: bool) -> None:
     for before in (True, False):
-        writes = lived(seed, 0, before=before).writes
-        for at in sample(range(1, writes + 1), one_in):
-            machine = lived(seed, at, before=before)
+        whole = lived(seed, 0, before=before, prunes=prunes)
+        assert not prunes or (whole.did["prune"] and whole.did["tidy"])
+        for at in sample(range(1, whole.writes + 1), one_in):
+            machine = lived(seed, at, before=before, prunes=prunes)
             assert machine.kills == 1
             assert all(machine.wrote.values())
 
 
-def test_a_kill_between_two_writes_loses_nothing() -> None:
-    every_kill(next(iter(numbers(1))), 12)
+@pytest.mark.parametrize("prunes", [False, True])
+def test_a_kill_between_two_writes_loses_nothing(prunes: bool) -> None:
+    every_kill(next(iter(numbers(1))), 12, prunes=prunes)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("prunes", [False, True])
 @pytest.mark.parametrize("seed", numbers(20))
-def test_a_kill_between_any_two_writes_loses_nothing(seed: int) -> None:
-    every_kill(seed, 1)
+def test_a_kill_between_any_two_writes_loses_nothing(seed: int, prunes: bool) -> None:
+    every_kill(seed, 1, prunes=prunes)

@@ -14,8 +14,9 @@ import pytest
 from compare import rows
 from rolled import AT_ONCE
 from rollview import Rollview, connect
-from rollview.errors import NotIncremental, RollviewError, UserError
+from rollview.errors import Conflict, NotIncremental, RollviewError, UserError, VersionGone, ViewNotFound
 from rollview.roll.extent import Extent
+from rollview.roll.results import ForwardStep
 from rollview.roll.rolling import rolling
 
 CITIES = "SELECT c.city, SUM(o.amount) AS total FROM orders o JOIN customers c ON c.id = o.customer GROUP BY c.city"
@@ -95,6 +96,44 @@ def test_the_view_stays_until_it_is_applied_and_no_base_table_is_read_then() -> 
         assert bag(rv.table("pairs")) == expected[position]
     assert rv.apply("pairs", as_of=before).strategy == "no_op"
     assert "propagated" in rv.apply("pairs").explanation
+
+
+def test_two_sessions_that_begin_at_once_come_to_one_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    rv = filled()
+    changed(rv)
+    delta, plain = rv.catalog.delta("pairs"), rv.store.create
+
+    def late(table: str, *given: Any, **told: Any) -> Any:
+        if table == delta:
+            monkeypatch.undo()
+            rv.propagate("pairs", step_rows=2, steps=1)
+        return plain(table, *given, **told)
+
+    monkeypatch.setattr(rv.store, "create", late)
+    assert rv.propagate("pairs").mark == now(rv)
+    rv.apply("pairs")
+    assert rv.verify("pairs").ok
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_view_that_another_session_drops_meanwhile_is_followed_as_it_is_then(again: bool) -> None:
+    rv = filled()
+    changed(rv)
+
+    def drop(step: ForwardStep) -> None:
+        if step.table == "customers":
+            rv.drop("pairs")
+            if again:
+                rv.create("pairs", "SELECT id FROM orders")
+                rv.sql("INSERT INTO orders VALUES (9, 9, 9)")
+
+    if not again:
+        with pytest.raises(ViewNotFound, match="no materialized view named pairs"):
+            rv.propagate("pairs", step_rows=1, progress=drop)
+        return
+    rv.propagate("pairs", step_rows=1, progress=drop)
+    rv.refresh("pairs")
+    assert rv.verify("pairs").ok
 
 
 def test_what_was_propagated_can_be_applied_before_all_is() -> None:
@@ -204,6 +243,25 @@ def test_a_table_that_was_created_again_begins_a_new_epoch() -> None:
     rv.sql("INSERT INTO orders VALUES (9, 2, 90)")
     rv.propagate("pairs")
     assert rv.apply("pairs").strategy == "apply"
+    assert rv.verify("pairs").ok
+
+
+def test_a_table_that_is_created_again_meanwhile_leaves_no_rows_under_old_positions() -> None:
+    rv = filled()
+    changed(rv)
+    last = now(rv)
+    expected = bag(rv.table("pairs", as_of=last))
+
+    def create_again(step: ForwardStep) -> None:
+        rv.sql("DROP TABLE orders; CREATE TABLE orders (id INT, customer INT, amount INT, PRIMARY KEY (id))")
+        for number in range(9):
+            rv.sql(f"INSERT INTO orders VALUES ({number}, 2, {number})")
+
+    with pytest.raises(Conflict, match="a table that it reads was replaced meanwhile"):
+        rv.propagate("pairs", step_rows=2, progress=create_again)
+    with contextlib.suppress(VersionGone):
+        assert bag(rv.table("pairs", as_of=last)) == expected
+    assert rv.propagate("pairs").mark == now(rv)
     assert rv.verify("pairs").ok
 
 

@@ -336,6 +336,21 @@ STACK = {
 }
 
 
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("column", ["__w", "__T"])
+def test_changes_with_a_column_of_their_own_name_are_refused(column: str, timed: bool) -> None:
+    rv = connect("duckdb:")
+    rv.sql(f"CREATE TABLE t (id INT, {column} INT)")
+    rv.create("taken", f"SELECT {column} FROM t")
+    rv.create("free", f"SELECT {column} AS other FROM t")
+    before = now(rv)
+    rv.sql("INSERT INTO t VALUES (1, 5), (2, 5)")
+    for name in ("t", "taken"):
+        with pytest.raises(UserError, match=f"The changes of {name} cannot be told"):
+            rv.changes(name, before, timed=timed)
+    assert [row[:2] for row in rows(rv.changes("free", before, timed=timed))] == [(5, 2)]
+
+
 def test_views_on_views_are_read_and_followed_through_their_deltas() -> None:
     rv = filled()
     for name, query in STACK.items():

@@ -82,10 +82,10 @@ people has no column named nme
      |                   ^^^
 What to do: did you mean `name`?""",
     "CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a": """\
-Syntax error: expected REFRESH POLICY, COMMENT or AS, found 'view'
+Syntax error: expected REFRESH POLICY, COMMENT, KEEP CHANGES or AS, found 'view'
    1 | CREATE MATERIALIZED VIEW my view AS SELECT 1 AS a
      |                             ^^^^
-What to do: CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] AS SELECT …; quote a name that has characters other than letters, digits and _ with backticks""",
+What to do: CREATE MATERIALIZED VIEW name [REFRESH POLICY …] [COMMENT '…'] [KEEP CHANGES '7 days'] AS SELECT …; quote a name that has characters other than letters, digits and _ with backticks""",
     "CREATE MATERIALIZED VIEW a.b.c AS SELECT 1 AS a": """\
 a.b.c has 3 parts
 Why: a warehouse folder has one level of names

@@ -17,7 +17,7 @@ from rollview import Rollview
 from rollview.parse.stored_names import CLOCK, DELTA_PREFIX, STATE_PREFIX
 
 #: The methods of a store that write.
-WRITING = ("commit", "create", "recreate", "set_properties", "drop", "tidy")
+WRITING = ("commit", "create", "recreate", "set_properties", "drop", "prune", "tidy")
 
 Work = Callable[[Rollview], object]
 
@@ -28,11 +28,13 @@ class Killed(BaseException):
 
 class Machine:
     """Runs processes over the store of a world. ``at`` is the write that kills, counted from 1, ``before`` says whether
-    the process ends before that write or after it. ``wrote`` counts the writes to each kind of table."""
+    the process ends before that write or after it. ``wrote`` counts the writes to each kind of table, ``did`` the calls
+    of each method."""
 
     def __init__(self, world: World, at: int, *, before: bool, choose: random.Random) -> None:
         self.world, self._at, self._before, self._choose = world, at, before, choose
         self.writes = self.kills = 0
+        self.did = dict.fromkeys(WRITING, 0)
         self.wrote = dict.fromkeys((CLOCK, DELTA_PREFIX, STATE_PREFIX), 0)
         self._sessions: dict[str, Rollview] = {}
         self._running: list[str] = []
@@ -45,7 +47,7 @@ class Machine:
         store, self._others = self.world.rv.store, others
         before = {name: getattr(store, name) for name in WRITING}
         for name, method in before.items():
-            setattr(store, name, self._counted(method))
+            setattr(store, name, self._counted(name, method))
         try:
             yield
         finally:
@@ -72,12 +74,13 @@ class Machine:
         finally:
             self._running.pop()
 
-    def _counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def done(table: str, *rest: Any, **more: Any) -> Any:
             process = self._running[-1]
             if process in self._dead:
                 raise Killed
             self.writes += 1
+            self.did[name] += 1
             kills = self.writes == self._at
             if kills:
                 self._dead.add(process)

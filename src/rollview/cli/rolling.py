@@ -141,8 +141,15 @@ def _rolling(
 
 
 def _propagated(rv: Rollview) -> list[str]:
-    """The views that can be propagated."""
-    return [name for name in rv.catalog.names() if why_not(rv.catalog, name) is None]
+    """The views that can be propagated, and damaged ones: what is wrong with these is told as for any that fails."""
+
+    def is_refused(name: str) -> bool:
+        try:
+            return why_not(rv.catalog, name) is not None
+        except RollviewError:
+            return False
+
+    return [name for name in rv.catalog.names() if not is_refused(name)]
 
 
 class _Told:

@@ -12,6 +12,7 @@ from typing import Any
 from rollview.errors import RollviewError, UserError, named_error
 from rollview.roll.following import refresh_all
 from rollview.roll.results import PropagateOutcome
+from rollview.roll.rolling import rolling
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
 from rollview.views.results import Outcome
@@ -134,15 +135,27 @@ class RollingWatch(Rounds):
             resting = self._pauses.resting()
             active = [name for name in self.names() if name not in resting]
             outcomes = self.rv.propagate_all(active, steps=STEPS_AT_A_TIME, **self.how) if active else []
+            goals = self._goals(outcomes)
         except Exception as error:  # the catalog cannot be read
             pause = self._pauses.failed("")
             self._failed(None, named_error("The views could not be propagated", error), pause)
             return pause
         self._pauses.worked("")
-        behind = [self._seen(outcome) for outcome in outcomes]
+        behind = [self._seen(outcome, goals.get(outcome.view, 0)) for outcome in outcomes]
         return 0.0 if any(behind) else self.every
 
-    def _seen(self, outcome: PropagateOutcome) -> bool:
+    def _goals(self, outcomes: Sequence[PropagateOutcome]) -> dict[str, int]:
+        """Where each view is applied to. Views that read each other go to the least mark of theirs: a view shows stored
+        versions of those that it reads, so none may go on alone."""
+        marks = {outcome.view: outcome.result.mark for outcome in outcomes if outcome.result is not None}
+        together = {name: {name} for name in marks}
+        for name in marks:
+            for below in marks.keys() & set(self.rv.catalog.get(name).tables):
+                both = together[name] | together[below]
+                together |= dict.fromkeys(both, both)
+        return {name: min(marks[each] for each in views) for name, views in together.items()}
+
+    def _seen(self, outcome: PropagateOutcome, goal: int) -> bool:
         """Tells what was propagated, and applies it if it is time; whether there is more to propagate."""
         name, done = outcome.view, outcome.result
         if outcome.error is not None:
@@ -155,15 +168,18 @@ class RollingWatch(Rounds):
         if self.apply_every is not None and self._clock() - began >= self.apply_every:
             self._applied[name] = self._clock()
             try:
-                self._apply(name)
+                self._apply(name, goal)
             except Exception as error:
                 self._failed(name, named_error(f"{name} could not be applied", error), self._pauses.failed(name))
                 return False
         self._pauses.worked(name)
         return bool(done.lag)
 
-    def _apply(self, name: str) -> None:
-        result = self.rv.apply(name)
+    def _apply(self, name: str, goal: int) -> None:
+        shown = rolling(self.rv.catalog, name).standing()
+        if shown is not None and shown > goal:  # another session has gone on, and the others will follow
+            return
+        result = self.rv.apply(name, as_of=goal)
         if result.strategy != NO_OP:
             self._changed(Outcome(name, result))
 

@@ -48,7 +48,8 @@ def _now() -> int:
 
 
 class CommitClock:
-    """The clock of a store. ``skipped`` are the tables that the last look could not read, with the reasons.
+    """The clock of a store. ``every`` lists the tables whose commits get positions. ``skipped`` are those that the last
+    look could not read, with the reasons.
 
     ``now`` (microseconds since 1970) and ``sleep`` are replaced by tests only."""
 
@@ -58,11 +59,12 @@ class CommitClock:
         engine: Engine,
         limits: Limits = DEFAULT,
         *,
+        every: Callable[[], Collection[str]] = tuple,
         now: Callable[[], int] = _now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.store, self.engine = store, engine
-        self._limits = limits
+        self._limits, self._every = limits, every
         self._now, self._sleep = now, sleep
         self._stored = StoredClock(store, engine, limits)
         self._lock = threading.RLock()
@@ -130,11 +132,13 @@ class CommitClock:
 
     def of(self, vector: Mapping[str, int | Identity]) -> int | None:
         """The first position at which these tables stand at these versions; None if they stand so at none. A number
-        means a version of the table that has the name now."""
+        means a version of the table that has the name now.
+
+        If that is not known yet, every table is looked at, so that earlier commits of others come before."""
         with self._lock:
             timeline = self._read()
             if (found := self._standing(timeline, vector)) is None:
-                found = self._standing(self._number(vector), vector)
+                found = self._standing(self._number({*vector, *self._every()}), vector)
             return found
 
     def commits(self, table: str, after: int = 0, upto: int | None = None) -> list[Numbered]:

@@ -6,7 +6,6 @@ commit is a repetition of the first, and does nothing; its writer reads what the
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import logging
 import uuid
@@ -20,7 +19,7 @@ from rollview.clock.timeline import Row, Timeline
 from rollview.engine.protocol import Engine
 from rollview.errors import Conflict, RollviewError, SchemaChanged, TableNotFound, VersionGone
 from rollview.limits import Limits
-from rollview.parse.stored_names import CLOCK
+from rollview.parse.stored_names import CLOCK, damaged
 from rollview.store.edits import Append
 from rollview.store.protocol import Identity, Stamp, Store
 
@@ -61,10 +60,17 @@ class StoredClock:
         """Reads what was stored since the last time."""
         if self._known is None and not self._store.exists(CLOCK):
             return self.timeline
+        unreadable: Exception | None = None
         for _ in range(10):
-            with contextlib.suppress(VersionGone, FileNotFoundError):  # it was tidied meanwhile
+            try:
                 self._read()
                 return self.timeline
+            except (VersionGone, OSError, pa.ArrowInvalid) as error:  # it was tidied meanwhile, or is damaged
+                if (damage := self._store.damage(CLOCK)) is not None:
+                    raise damage from error
+                unreadable = error
+        if not isinstance(unreadable, VersionGone | FileNotFoundError):
+            raise damaged(CLOCK, str(unreadable)) from unreadable
         raise Conflict("The commit clock cannot be read", why="other sessions write it faster than it can be read")
 
     def _read(self) -> None:

@@ -5,6 +5,7 @@
 | ``tokens.py`` | a cursor over the tokens of a statement, which returns the text between two of them |
 | ``names.py`` | names of tables and views, parsed and quoted |
 | ``tree.py`` | a query as a sqlglot tree, the same for all spellings |
+| ``spelling.py`` | Spark's spellings that sqlglot's parser does not know |
 | ``tables.py`` | statements that create and change tables |
 | ``views.py`` | statements about materialized views |
 | ``durations.py`` | lengths of time: ``7 days`` |

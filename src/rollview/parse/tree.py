@@ -7,15 +7,21 @@ corrected here, so that no later step has to know.
 from __future__ import annotations
 
 import logging
-from itertools import pairwise
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 from rollview.errors import Place
 from rollview.parse.logs import silence
+from rollview.parse.spelling import (
+    Path,
+    doubled_quotes,
+    path_of,
+    paths_in_brackets,
+    refuse_clauses_in_calls,
+    window_is_a_name,
+)
 from rollview.stack import TooDeep, deep
 
 #: The setting of a session with which Spark reads ``\n`` in a string as two characters.
@@ -34,55 +40,20 @@ _DEEPEST = 1_000
 _OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
-#: Clauses that other dialects allow after the argument of an aggregate.
-_CLAUSES = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.HAVING}
-
-#: A value follows these tokens, so LIMIT is a name there.
-_BEFORE_VALUES = {TokenType.L_PAREN, TokenType.COMMA, TokenType.DISTINCT}
-
 #: What is settled once a text is read.
-_SETTLED = (exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.JSONExtract, exp.Limit, exp.Exists, exp.Anonymous)
+_SETTLED = (exp.WindowSpec, exp.Group, exp.GroupConcat, exp.Any, exp.Bracket, exp.Limit, exp.Exists, exp.Anonymous)
 
 _SPARK = Dialect.get_or_raise("spark")
-
-
-class _Parser(SparkParser):
-    """Reads ``v:a.b`` as a path into a VARIANT, and refuses clauses inside a call, which other dialects allow."""
-
-    COLON_IS_VARIANT_EXTRACT = True
-
-    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
-        first = self._index
-        found = super()._parse_lambda(alias)
-        if isinstance(found, exp.Order | exp.Limit | exp.HavingMax):
-            self._refuse_clause(first)
-        return found
-
-    def _parse_string_agg(self) -> exp.GroupConcat:
-        first = self._index
-        found = super()._parse_string_agg()
-        if isinstance(found.this, exp.Order | exp.Limit):
-            self._refuse_clause(first)
-        return found
-
-    def _refuse_clause(self, first: int) -> None:
-        """Raises an error if the tokens of a call from ``first`` on hold a clause outside brackets."""
-        depth = 0
-        for before, token in pairwise(self._tokens[first - 1 : self._index]):
-            depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
-            if depth < 0:  # WITHIN GROUP comes after the call
-                return
-            if depth == 0 and token.token_type in _CLAUSES and before.token_type not in _BEFORE_VALUES:
-                self.raise_error(f"Spark knows no {token.text.upper()} inside the call of a function", token)
 
 
 @deep
 def read(sql: str) -> list[exp.Expr]:
     """The statements in a text, or its only expression. Raises sqlglot's error if the text cannot be parsed."""
-    tokens = _doubled_quotes(_SPARK.tokenize(sql), sql)
+    tokens = doubled_quotes(_SPARK.tokenize(sql), sql)
     _check_depth(sql, tokens)
-    _window_is_a_name(tokens)
-    trees = [tree for tree in _Parser(dialect=_SPARK).parse(tokens, sql) if tree is not None]
+    refuse_clauses_in_calls(tokens, sql)
+    window_is_a_name(tokens)
+    trees = [tree for tree in _SPARK.parser().parse(paths_in_brackets(tokens), sql) if tree is not None]
     for tree in trees:
         for node in list(tree.find_all(*_SETTLED)):
             _settle(node)
@@ -112,27 +83,6 @@ def is_generator(expr: exp.Expr) -> bool:
     return isinstance(expr, _GENERATORS)
 
 
-def _doubled_quotes(tokens: list[Token], sql: str) -> list[Token]:
-    """Joins the tokens of ``'it''s'``: it is one string, *it's*, but sqlglot reads two."""
-    found: list[Token] = []
-    for token in tokens:
-        last = found[-1] if found else None
-        strings = last is not None and token.token_type is last.token_type is TokenType.STRING
-        if last is not None and strings and token.start == last.end + 1 and sql[last.end] == sql[token.start]:
-            last.text = f"{last.text}{sql[token.start]}{token.text}"
-            last.end = token.end
-        else:
-            found.append(token)
-    return found
-
-
-def _window_is_a_name(tokens: list[Token]) -> None:
-    """Reads WINDOW as a name in ``window(t, '1 hour')`` and ``window.start``: it begins a clause only before a name."""
-    for token, after in pairwise(tokens):
-        if token.token_type is TokenType.WINDOW and after.token_type in (TokenType.L_PAREN, TokenType.DOT):
-            token.token_type = TokenType.VAR
-
-
 def _settle(node: exp.Expr) -> None:
     if isinstance(node, exp.WindowSpec):
         _whole_frame(node)
@@ -152,23 +102,19 @@ def _settle(node: exp.Expr) -> None:
         kind = {"every": exp.LogicalAnd, "some": exp.LogicalOr}.get(node.name.lower())
         if kind is not None and len(node.expressions) == 1:
             node.replace(kind(this=node.expressions[0]))
-    elif isinstance(node, exp.JSONExtract):
-        if node.args.get("variant_extract"):
-            _path_into_variant(node)
+    elif isinstance(node, exp.Bracket):
+        if (path := path_of(node)) is not None:
+            _path_into_variant(node, path)
     elif node.args.get("separator") is None:  # Spark's default separator is the empty string, sqlglot's is a comma
         node.set("separator", exp.Literal.string(""))
 
 
-def _path_into_variant(node: exp.Expr) -> None:
+def _path_into_variant(node: exp.Bracket, path: Path) -> None:
     """``v:a.b[0]`` as ``variant_get(v, '$["a"]["b"][0]', 'variant')``; the last key names its column."""
-    _, *parts = node.expression.expressions
-    if not all(isinstance(part, exp.JSONPathKey | exp.JSONPathSubscript) for part in parts):
-        return
-    steps = [f'["{part.this}"]' if isinstance(part, exp.JSONPathKey) else f"[{part.this}]" for part in parts]
-    path, kind = exp.Literal.string("$" + "".join(steps)), exp.Literal.string("variant")
-    call: exp.Expr = exp.Anonymous(this="variant_get", expressions=[node.this, path, kind])
-    if isinstance(node.parent, exp.Select) and isinstance(parts[-1], exp.JSONPathKey):
-        call = exp.alias_(call, parts[-1].this, quoted=True, copy=False)
+    arguments = [node.this, exp.Literal.string(path.text), exp.Literal.string("variant")]
+    call: exp.Expr = exp.Anonymous(this="variant_get", expressions=arguments)
+    if isinstance(node.parent, exp.Select) and path.last is not None:
+        call = exp.alias_(call, path.last, quoted=True, copy=False)
     node.replace(call)
 
 

@@ -9,7 +9,7 @@ from rollview.plan.nodes import Column
 #: The name under which the SQL that shows a view reads the view state.
 STATE = "__state"
 
-#: The weight of a row of a delta. No plan joins two deltas, so one name is enough.
+#: The weight of a row of a delta. Where two deltas are joined, one of them is renamed.
 WEIGHT = Column("__w", "__w", exp.DataType.build("bigint"))
 
 #: In the source of a merge, this column is true for rows whose matches are deleted.

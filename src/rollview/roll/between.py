@@ -24,6 +24,7 @@ from rollview.clock import Moment
 from rollview.delta.weights import consolidated
 from rollview.engine.protocol import Frame, has_no_equality
 from rollview.errors import UserError, VersionGone
+from rollview.parse.names import quote
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import Computed, Project, Scan, exactly, union_of
 from rollview.plan.reserved import TIME, WEIGHT
@@ -48,6 +49,7 @@ def changes_between(catalog: Catalog, name: str, after: Moment, upto: Moment, *,
     leads back."""
     if timed:
         _check_order(after, upto)
+    _check_names(catalog, name)
     with ExitStack() as stack:
         if not catalog.has(name):
             frame = _of_table(catalog, name, after, upto, stack, timed=timed)
@@ -56,6 +58,16 @@ def changes_between(catalog: Catalog, name: str, after: Moment, upto: Moment, *,
             stack.enter_context(catalog.engine.settings(of.view.settings))
             frame = of.timed(after, upto) if timed else of.net(after, upto)
         return catalog.engine.detached(frame)
+
+
+def _check_names(catalog: Catalog, name: str) -> None:
+    for column, _ in relation(catalog, name).columns():
+        if column.casefold() in (WEIGHT.label, TIME.label):
+            raise UserError(
+                f"The changes of {name} cannot be told",
+                why=f"it has a column {column}, and its changes have one of that name beside it",
+                todo=f"make a view in which the column has another name: SELECT {quote(column)} AS other_name",
+            )
 
 
 def _check_order(after: Moment, upto: Moment) -> None:

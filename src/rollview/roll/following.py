@@ -99,13 +99,11 @@ def _applied_first(catalog: Catalog, progress: OnResult | None, name: str, goal:
 
 def applied_first(catalog: Catalog, name: str, goal: Goal) -> RefreshResult | None:
     """Applies what has been propagated on the way to a goal; None if that is nothing."""
-    found = reachable(catalog, name)
-    position = None if found is None else stop_on_the_way(found, goal)
-    if position is None:
-        return None
     try:
-        return apply(catalog, name, position)
-    except (UserError, NotIncremental) as error:  # another session has refreshed or replaced the view
+        found = reachable(catalog, name)
+        position = None if found is None else stop_on_the_way(found, goal)
+        return None if position is None else apply(catalog, name, position)
+    except (UserError, NotIncremental) as error:  # the view was replaced meanwhile, or the clock or delta is damaged
         logger.info("%s: what was propagated is not applied: %s", name, error)
         return None
 

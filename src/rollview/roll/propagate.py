@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from rollview.delta.timed import Way
 from rollview.engine.protocol import Kept
-from rollview.errors import VersionGone
+from rollview.errors import Conflict, VersionGone
 from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
-from rollview.roll.begin import Begun
+from rollview.roll.begin import Begun, same_tables
 from rollview.roll.extent import Extent
 from rollview.roll.forward import Forwarding, Present, by_history, by_presence
 from rollview.roll.results import ForwardStep
@@ -62,6 +62,7 @@ class Propagation:
         start = time.monotonic()
         try:
             rows, way = self._rows(interval)
+            self._check_tables()
             written = 0 if rows is None else rows.rows
             seconds = since(start)
             extent = self._after(interval, way, seconds)
@@ -98,6 +99,14 @@ class Propagation:
         if found is not None and found.cut is not None and not self._sources[found.table].can_be_cut():
             return replace(found, cut=None)
         return found
+
+    def _check_tables(self) -> None:
+        """What was read is of the tables that have positions. Their names may mean others by now."""
+        if not same_tables(self.rolled, self.extent.mark):
+            raise Conflict(
+                f"{self.view.title} was not propagated further: a table that it reads was replaced meanwhile",
+                todo="try again",
+            )
 
     def _after(self, interval: Interval, way: Way, seconds: float) -> Extent:
         """The extent after a query."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 
 from rollview.errors import RollviewError
@@ -72,18 +72,3 @@ class Reaches:
 def _versions(found: Mapping[str, int | None]) -> dict[str, int]:
     """Those of them that are known."""
     return {table: version for table, version in found.items() if version is not None}
-
-
-def needed_history(catalog: Catalog, names: Iterable[str] | None = None) -> dict[str, int]:
-    """For each base table the version from which on its history is needed by some views, or by all: VACUUM may remove
-    what is older. Views that cannot be read, or are recomputed each time, need none."""
-    found: dict[str, int] = {}
-    reaches = Reaches(catalog)
-    for name in catalog.names() if names is None else names:
-        try:
-            needed = reaches.of(name).needed
-        except RollviewError:
-            continue
-        for table, version in needed.items():
-            found[table] = min(version, found.get(table, version))
-    return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rollview.engine.protocol import Frame, Kept
-from rollview.errors import RollviewError, SchemaChanged, TableNotFound, VersionGone
+from rollview.errors import NameTaken, RollviewError, SchemaChanged, TableNotFound, VersionGone
 from rollview.plan.reserved import TIME
 from rollview.roll.extent import EXTENT, Extent
 from rollview.roll.rows import empty_delta
@@ -77,7 +77,10 @@ class DeltaTable:
         rows = self._catalog.engine.select(empty_delta(state), {"state": stored})
         stamp = self._stamp(extent)
         if not self._store.exists(self.name):
-            commit = self._store.create(self.name, rows, properties=_PROPERTIES, stamp=stamp)
+            try:
+                commit = self._store.create(self.name, rows, properties=_PROPERTIES, stamp=stamp)
+            except NameTaken:
+                return False
         else:
             commit = self._store.commit(self.name, [Replace(rows)], stamp)
         return _is_ours(commit, stamp)
@@ -88,7 +91,7 @@ class DeltaTable:
         stamp = self._stamp(extent)
         try:
             commit = self._store.commit(self.name, edits, stamp)
-        except SchemaChanged:  # another session has begun a new epoch, in which the view has other columns
+        except (SchemaChanged, TableNotFound):  # another session has replaced the view by one with other columns
             return None
         if not _is_ours(commit, stamp):
             return None

@@ -25,7 +25,11 @@ def goal_of(catalog: Catalog, as_of: AsOf | None) -> tuple[Goal, int | None]:
 def moment_of(catalog: Catalog, as_of: AsOf) -> Moment:
     """The moment that a caller names. A vector names base tables, in any spelling."""
     if isinstance(as_of, Mapping):
-        as_of = {_base_table(catalog, name): version for name, version in as_of.items()}
+        named = [(_base_table(catalog, name), version) for name, version in as_of.items()]
+        as_of = dict(named)
+        if not 0 < len(named) == len(as_of):
+            what = "names a table twice" if named else "names no table"
+            raise UserError(f"The vector {what}", todo="give one version for each table: {'orders': 5}")
     return moment(catalog.clock, as_of, catalog.numbered())
 
 

@@ -80,7 +80,7 @@ class Catalog:
         self.store = store
         self.engine = engine
         self.limits = limits
-        self.clock = CommitClock(store, engine, limits)
+        self.clock = CommitClock(store, engine, limits, every=self.numbered)
         self.running: Sequence[RunningPass] = RUNNING  # the passes that are applied when steps are run
         self._compiled: dict[str, tuple[View, Compiled]] = {}
 
