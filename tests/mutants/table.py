@@ -68,6 +68,51 @@ MUTANTS = [
         ),
     ),
     *_of(
+        "wide_join",
+        "delta/rules/wide_join.py",
+        ("old for new before a half", "found.new if i < place else found.old", "found.old"),
+        ("new for old after a half", "found.new if i < place else found.old", "found.new"),
+        (
+            "the second half is dropped",
+            "first, last = self.delta(start, middle), self.delta(middle, end)",
+            "first, last = self.delta(start, middle), None",
+        ),
+        ("what connects a half is left out", "return [*path, *range(start, end)]", "return [*range(start, end)]"),
+        ("conditions are forgotten", "if n <= names and not (done and n <= done)]", "if False]"),
+    ),
+    *_of(
+        "lookups",
+        "delta/rules/lookups.py",
+        (
+            "rows of the chain's first input are forgotten",
+            "together([before, delta], base.columns)",
+            "together([before], base.columns)",
+        ),
+        ("what was there is not taken back", "terms.append(negated(_replayed(", "terms.append((_replayed("),
+        (
+            "new for old",
+            "derivation.new(link.right) if new else derivation.old(link.right)",
+            "derivation.new(link.right)",
+        ),
+        (
+            "keys of later lookups are forgotten",
+            "sought = _merged(sought if own is None else [*sought, own])",
+            "sought = [] if own is None else [own]",
+        ),
+        ("a lookup's own keys are forgotten", "if own is None else [*sought, own])", ")"),
+        (
+            "rows affected by several values count several times",
+            "exp.Max(this=ref(_COPIES.name))",
+            "exp.Sum(this=ref(_COPIES.name))",
+        ),
+        ("columns of a projection are not followed", "sought = [each.over(link) for each in sought]", "sought = []"),
+        (
+            "lookups with no equality are forgotten",
+            "return _Sought(derivation.materialized(rows), (), match_condition(link))",
+            "return None",
+        ),
+    ),
+    *_of(
         "outer_join",
         "delta/rules/outer_join.py",
         (

@@ -11,7 +11,7 @@ from rollview.codegen.clauses import dummy, named, relation, selected
 from rollview.codegen.flatten import flattened
 from rollview.errors import InternalError
 from rollview.plan.expressions import Expr, conjunction, ref
-from rollview.plan.nodes import Column, Join, Node, RecursiveRef, Restrict, Scan
+from rollview.plan.nodes import JOINS, MARK, SINGLE, Column, Join, Node, RecursiveRef, Restrict, Scan
 
 #: Names the relation that a scan reads.
 Relations = Callable[[Scan], str]
@@ -54,6 +54,17 @@ class Ctes:
             return self.query(node).subquery(alias, copy=False)
         return relation(self.cte(node))
 
+    def is_own_join(self, node: Node) -> bool:
+        """Whether an operator is a join that needs no CTE: nothing else reads it, and it computes no columns."""
+        computes = isinstance(node, Join) and (node.kind.pads_left or node.kind in (MARK, SINGLE))
+        return (
+            isinstance(node, JOINS)
+            and not computes
+            and self.readers[node] < 2
+            and node not in self._known
+            and not self.inline
+        )
+
     def query(self, node: Node) -> exp.Query:
         """The operator's own SELECT."""
         printer = self.printers.get(type(node))
@@ -66,11 +77,17 @@ class Ctes:
         return selected(columns).from_(self.source(node), copy=False)
 
     def flat(self, node: Node, output: Sequence[tuple[Expr, str]], *, computed: bool = True) -> exp.Select:
-        """Named values over an operator's rows, as one SELECT with the projections and filters below."""
+        """Named values over an operator's rows, as one SELECT with the projections and filters below, and the joins
+        that only it reads."""
         flat = flattened(node, [value for value, _ in output], computed=computed)
         values = [named(value.copy(), name) for value, (_, name) in zip(flat.values, output, strict=True)]
-        source = self.source(flat.source) if flat.read is None else relation(self.relations(flat.read))
-        query = exp.Select(expressions=values or [dummy()]).from_(source, copy=False)
+        if flat.read is None and self.is_own_join(flat.source):
+            query = self.query(flat.source)
+            assert isinstance(query, exp.Select)
+            query.set("expressions", values or [dummy()])
+        else:
+            source = self.source(flat.source) if flat.read is None else relation(self.relations(flat.read))
+            query = exp.Select(expressions=values or [dummy()]).from_(source, copy=False)
         condition = conjunction([part.copy() for part in flat.conditions])
         return query if condition is None else query.where(condition, copy=False)
 

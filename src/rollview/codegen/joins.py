@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from sqlglot import exp
 
 from rollview.codegen.clauses import apart, dummy, joined
@@ -29,21 +27,28 @@ def restrict(ctes: Ctes, node: Restrict) -> exp.Query:
 
 
 def _paired(ctes: Ctes, node: Join) -> exp.Select:
-    if _continues(node.left, ctes):  # the joins of a chain are in one SELECT
-        query = _paired(ctes, node.left)
-        query.set("expressions", [ref(column.name) for column in node.columns] or [dummy()])
-    else:
-        query = ctes.over(node.left, node.columns)
+    query = _beside(ctes, node)
     how = node.kind.upper() + (" OUTER" if node.kind.is_outer else "")
     on = None if node.kind == CROSS else (node.condition.copy() if node.condition is not None else exp.true())
     _hint(ctes, query, node)
     return joined(query, apart(query, ctes.source(node.right)), how, on)
 
 
-def _continues(node: Node, ctes: Ctes) -> TypeGuard[Join]:
-    """Whether a join needs no SELECT of its own: not for Spark, which gets a hint for each join."""
-    plain = isinstance(node, Join) and (node.kind.is_inner or node.kind is LEFT)
-    return plain and ctes.dialect != "spark" and ctes.readers[node] == 1
+def _beside(ctes: Ctes, node: Join) -> exp.Select:
+    """A SELECT of the join's columns from its left side, to which the right side is joined."""
+    if not _continues(node, ctes):
+        return ctes.over(node.left, node.columns)
+    query = _select(ctes, node.left)
+    query.set("expressions", [ref(column.name) for column in node.columns] or [dummy()])
+    return query
+
+
+def _continues(node: Join, ctes: Ctes) -> bool:
+    """Whether the join and the one on its left side share a SELECT: not for Spark if one has a hint."""
+    left = node.left
+    plain = isinstance(left, MultiJoin) or (isinstance(left, Join) and (left.kind.is_inner or left.kind is LEFT))
+    hinted = node.small is not None or (isinstance(left, Join) and left.small is not None)
+    return plain and ctes.readers[left] == 1 and not (hinted and ctes.dialect == "spark")
 
 
 def _hint(ctes: Ctes, query: exp.Select, node: Join) -> None:
@@ -70,7 +75,7 @@ def _full_by_parts(ctes: Ctes, node: Join) -> exp.Query:
 
 
 def _semi(ctes: Ctes, node: Join) -> exp.Query:
-    query = ctes.over(node.left, node.columns)
+    query = _beside(ctes, node)
     condition = node.condition.copy() if node.condition is not None else exp.true()
     if ctes.dialect == "postgres":
         inner = exp.Exists(this=_matching(ctes, node, condition))
@@ -91,7 +96,7 @@ def _matching(
 
 def _mark(ctes: Ctes, node: Join) -> exp.Query:
     assert node.mark is not None
-    query = ctes.over(node.left, node.left.columns)
+    query = _looked_up(ctes, node)
     value: Expr
     sides = _in_sides(node)
     if node.compared is None:
@@ -114,8 +119,27 @@ def _mark(ctes: Ctes, node: Join) -> exp.Query:
     return query.select(exp.alias_(value, node.mark.name, quoted=True), copy=False)
 
 
+def _looked_up(ctes: Ctes, node: Join) -> exp.Select:
+    """The left side of a mark or single join. Such joins share a SELECT if none uses a column that another adds."""
+    left = node.left
+    if isinstance(left, Join) and left.kind in (MARK, SINGLE) and ctes.readers[left] == 1:
+        lowest: Node = left
+        while isinstance(lowest, Join) and lowest.kind in (MARK, SINGLE) and ctes.readers[lowest] == 1:
+            lowest = lowest.left
+        added = left.names - lowest.names
+        if not any(names_in(value) & added for value in node.expressions):
+            return _select(ctes, left)
+    return _select(ctes, left) if ctes.is_own_join(left) else ctes.over(left, left.columns)
+
+
+def _select(ctes: Ctes, node: Node) -> exp.Select:
+    found = ctes.query(node)
+    assert isinstance(found, exp.Select)
+    return found
+
+
 def _single(ctes: Ctes, node: Join) -> exp.Query:
-    query = ctes.over(node.left, node.left.columns)
+    query = _looked_up(ctes, node)
     for column in node.right.columns:
         value = _matching(ctes, node, node.condition, ref(column.name)).subquery(copy=False)
         query = query.select(exp.alias_(value, column.name, quoted=True), copy=False)

@@ -6,7 +6,6 @@ from functools import reduce
 
 from sqlglot import exp
 
-from rollview.codegen.clauses import dummy
 from rollview.codegen.ctes import Ctes
 from rollview.plan.expressions import ref
 from rollview.plan.nodes import Combined, Node, SetKind, SetOperation, UnionAll
@@ -29,8 +28,6 @@ def _combined(ctes: Ctes, node: Combined, kind: type[exp.SetOperation], *, disti
         if kind is exp.Union and isinstance(side, UnionAll) and ctes.readers[side] == 1:
             waiting += [side.right, side.left]
             continue
-        query = exp.Select().from_(ctes.source(side), copy=False)
         names = zip(side.columns, node.output, strict=True)
-        query.set("expressions", [exp.alias_(ref(c.name), out.name, quoted=True) for c, out in names] or [dummy()])
-        sides.append(query)
+        sides.append(ctes.flat(side, [(ref(column.name), out.name) for column, out in names]))
     return reduce(lambda left, right: kind(this=left, expression=right, distinct=distinct), sides)

@@ -15,6 +15,7 @@ from sqlglot import exp
 from rollview.errors import NotDeterministic, Place
 from rollview.frontend.sql import Tables, Unbuildable, build_plan
 from rollview.frontend.sql.scope import place
+from rollview.garbage import collected_rarely
 from rollview.keys import Choice, Keyed, decided, with_key
 from rollview.parse.references import Reference, parse_query, query_tree, references
 from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
@@ -93,6 +94,7 @@ class CompiledView:
 
 
 @deep
+@collected_rarely()
 def compile_view(sql: str, tables: Tables) -> CompiledView:
     """Compiles a query. Raises Unbuildable if it cannot be planned, another error if no view can have it."""
     tree = parse_query(sql)
@@ -148,10 +150,21 @@ def unknown_functions(sql: str, known: Collection[str]) -> list[exp.Anonymous]:
     return [node for node in calls if node.name.lower() not in known]
 
 
-def _calls(node: exp.Expr) -> set[str]:
+_NONE: frozenset[str] = frozenset()
+
+#: The names of each type of function, in lower case.
+_NAMES: dict[type[exp.Expr], frozenset[str]] = {}
+
+
+def _calls(node: exp.Expr) -> frozenset[str]:
     """The names of the function that a part of the tree calls, in lower case."""
     if isinstance(node, exp.Anonymous):
-        return {node.name.lower()}
+        return frozenset((node.name.lower(),))
     if isinstance(node, exp.StrToUnix) and node.args.get("this") is None:  # unix_timestamp()
-        return {"now"}
-    return {name.lower() for name in node.sql_names()} if isinstance(node, exp.Func) else set()
+        return frozenset(("now",))
+    if not isinstance(node, exp.Func):
+        return _NONE
+    kind = type(node)
+    if kind not in _NAMES:
+        _NAMES[kind] = frozenset(name.lower() for name in node.sql_names())
+    return _NAMES[kind]

@@ -88,6 +88,8 @@ _OUTER = {"RIGHT", "FULL", "NATURAL"}
 def misread_pipe(sql: str) -> Place | None:
     """The first step of a pipe (``FROM t |> WHERE … |> LIMIT …``) that sqlglot misreads: it adds a step to the SELECT
     of the steps before it even if SQL evaluates that clause before them."""
+    if "|>" not in sql:
+        return None
     tokens = SqlTokens.of(sql).tokens
     limited, filtered = [False], [False]  # the pipe so far; one for each level of parentheses
     for token, after in pairwise(tokens):

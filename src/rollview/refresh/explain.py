@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import relation_name
 from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
+from rollview.garbage import collected_rarely
 from rollview.parse.durations import length_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
@@ -31,6 +32,7 @@ from rollview.views.results import ViewStatus, are_behind
 from rollview.views.status import status
 
 
+@collected_rarely()
 def explain_view(catalog: Catalog, name: str) -> Explanation:
     """The explanation of a view. It reads changed rows only if that takes no query."""
     view = catalog.get(name)

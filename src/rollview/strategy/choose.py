@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rollview.delta.passes import PASSES, Pass
+from rollview.garbage import collected_rarely
 from rollview.limits import Limits
 from rollview.parse.views import Policy
 from rollview.stack import deep
@@ -54,6 +55,7 @@ class Chooser:
 
 
 @deep
+@collected_rarely()
 def first_that_applies(situation: Situation, passes: Sequence[Pass] = PASSES) -> RefreshPlan | Refusal:
     """The plan of the first strategy that applies."""
     found: RefreshPlan | Refusal | None = None

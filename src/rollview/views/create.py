@@ -10,6 +10,7 @@ from rollview.engine.protocol import Frame
 from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InUse
 from rollview.frontend.query import Query
+from rollview.garbage import collected_rarely
 from rollview.parse.views import CreateView, Policy
 from rollview.store.protocol import Commit, Identity
 from rollview.strategy.full import FULL
@@ -41,6 +42,7 @@ class _Before:
         return self.view or self.known
 
 
+@collected_rarely()
 def create_view(
     catalog: Catalog, statement: CreateView, trusted: Collection[str] = (), goal: Goal = NEWEST
 ) -> RefreshResult:

@@ -7,6 +7,8 @@ plain tables, it is materialized first: its partners are then computed for the d
 the changed inputs, the unchanged inputs U are joined to the sum of the terms, and so read once instead of in each term.
 
     Δ(R ⋈ U) = Δ(R) ⋈ U
+
+With many changed inputs the terms share their joins: see ``wide_join``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rollview.delta.derivation import Derivation
+from rollview.delta.rules.wide_join import MOST_TERMS, wide_delta
 from rollview.delta.weights import together
 from rollview.plan.expressions import Expr, conjunction, equality, names_in
 from rollview.plan.nodes import CROSS, FULL, INNER, JOINS, Filter, Generate, Join, MultiJoin, Node, Project, Scan
@@ -30,6 +33,8 @@ def inner_delta(node: Join | MultiJoin, derivation: Derivation) -> Node | None:
     changed = [part for part in node.inputs if derivation.touches(part)]
     if 1 < len(changed) < len(node.inputs) and _tied_together(changed, node.conditions):
         return _of_changed(node, changed, derivation)
+    if len(changed) > MOST_TERMS:
+        return wide_delta(node, derivation, _joined_with)
     terms: list[Node | None] = []
     for place, part in enumerate(node.inputs):
         delta = derivation.delta(part)
