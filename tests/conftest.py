@@ -46,14 +46,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(pytest_report_header())
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others, and `make test`
-    runs these one after the other in one process, which has the only Spark, beside the others."""
+    runs these in a process of their own beside the others."""
     for item in items:
         if _ON_SPARK & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(trylast=True)
