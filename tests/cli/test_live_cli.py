@@ -91,6 +91,26 @@ def test_what_cannot_be_watched_so_is_an_error(warehouse: Path) -> None:
         assert said in " ".join(done.stderr.split()), done.stderr
 
 
+def test_it_ends_when_nobody_reads_what_it_prints(warehouse: Path) -> None:
+    command = [sys.executable, "-m", "rollview.cli.main", "watch", QUERY, "--live", "--json", "--every", "0.05"]
+    child = subprocess.Popen([*command, "--snapshot", "-w", str(warehouse)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    write_deltalake(warehouse / "t", rows((1, 8)), mode="append")
+    try:
+        child.wait(30)
+    finally:
+        child.kill()
+
+
+def test_a_condition_that_fails_over_a_row_is_an_error(warehouse: Path) -> None:
+    connect(warehouse).store.commit("t", [Append(rows((1, 0)))])
+    done = run(warehouse, "--where", "1 / x > 0", "--snapshot")
+    assert done.exit_code == 1
+    assert "DIVIDE_BY_ZERO" in done.stderr
+
+
 def _taken(lines: list[str], stored: Counter[Any], token: str | None) -> str | None:
     """What a consumer has stored after the lines that it got: a cut-off line is lost."""
     pending: Counter[Any] = Counter()

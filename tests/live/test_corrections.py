@@ -146,6 +146,22 @@ def test_an_insertion_raises_flags_as_far_as_they_change(look_ahead: LookAhead) 
     assert example.insert("r", (0, 1)) == {(1, 4): 1}
 
 
+@pytest.mark.parametrize("look_ahead", [LookAhead.LOCAL, LookAhead.GLOBAL])
+def test_a_dead_end_is_visited_once(look_ahead: LookAhead) -> None:
+    """Deletions leave flags as they are. The first traversal that finds nothing beyond lowers them."""
+    example = Example(CHAIN, TABLES, look_ahead)
+    example.load(s=[(1, b, 20) for b in range(20)], t=[(b, 30) for b in range(20)])
+    assert example.insert("r", (1, 10)) == {(10, 20, 30): 20}
+    example.delete("t", *((b, 30) for b in range(20)))
+    visited = []
+    for x in (11, 12):
+        before = example.graph.visited
+        assert example.insert("r", (1, x)) == {}
+        visited.append(example.graph.visited - before)
+    assert visited == [21, 1]
+    assert example.insert("t", (3, 31)) == {(x, 20, 31): 1 for x in (10, 11, 12)}
+
+
 def test_a_row_that_is_not_there_cannot_be_deleted() -> None:
     from rollview.live.graph.reference import NoSuchRow
 

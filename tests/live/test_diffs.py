@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from live_graphs import SETTINGS
@@ -49,6 +51,19 @@ def test_a_batch_has_the_views_columns_in_order_and_then_the_weight() -> None:
     assert (batch.vector, batch.complete, batch.snapshot, len(batch)) == ({"sale": 2, "shop": 1}, True, False, 2)
     assert batch.token == live.token == changes.token
     assert batch.time == rv.store.last_commit("sale").time
+
+
+def test_equal_rows_of_one_change_are_one_row_of_the_diff() -> None:
+    """Whether they are there already or not; all columns are shown, so that rows that differ stay so."""
+    live = opened().live("SELECT id, shop, price, city FROM sale JOIN shop ON shop = name")
+    changes = live.changes()
+    for before in range(2):
+        live.apply({"sale": pa.concat_tables([sales((8, "a", before, 1), (9, "a", 7, 1))["sale"]] * 2)})
+        (batch,) = waiting(changes)
+        assert weighed(batch) == Counter({(8, "a", before, "Oslo"): 2, (9, "a", 7, "Oslo"): 2})
+        assert len(batch) == 2
+    live.apply(sales((8, "a", 2, 1), (8, "a", 3, 1)))
+    assert weighed(waiting(changes)[0]) == Counter({(8, "a", 2, "Oslo"): 1, (8, "a", 3, "Oslo"): 1})
 
 
 def test_the_envelope_of_changes_has_both_images_of_an_update() -> None:
@@ -141,6 +156,39 @@ def test_a_row_with_very_many_view_rows_is_told_in_bounded_memory(monkeypatch: p
     assert mirror.rows == held(live) == Mirror().take(waiting(slow)).rows
     assert Mirror().take(waiting(part)).rows == {(5.0, 7.0): 1, (6.0, 7.0): 1}
     assert len(Mirror().take(waiting(two)).rows) == 100
+
+
+def _peak() -> int:
+    """The most memory of this process since ``clear_refs``, in MB."""
+    found = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(found[0].split()[1]) // 1000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory can be measured on Linux")
+def test_five_million_view_rows_of_one_row_take_little_memory() -> None:
+    """In memory, the diff would take 160 MB, and as much again for each time that it is copied."""
+    rv = connect("duckdb:", limits=Limits(live_rows_in_memory=100_000))
+    rv.sql("CREATE TABLE a (k INT, x INT); CREATE TABLE b (k INT, y INT)")
+    live = rv.live("SELECT x, y FROM a JOIN b ON a.k = b.k")
+    for begin in range(0, 5_000_000, 500_000):
+        numbers_ = pa.array(range(begin, begin + 500_000), pa.int32())
+        ones = pa.array([1] * 500_000)
+        live.apply({"b": pa.table({"k": ones.cast(pa.int32()), "y": numbers_, "__w": ones})})
+    whole, part, slow = live.changes(), live.changes(where={"y": 7}), live.changes(waiting=1)
+    for weight in (1, -1):
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _peak()
+        live.apply({"a": pa.table({"k": [1], "x": [5], "__w": [weight]})})
+        rows = 0
+        while (batch := whole.next(0)) is not None:
+            assert len(batch) <= 10_000
+            assert pc.unique(batch.table["__w"]).to_pylist() == [weight]
+            rows += len(batch)
+        assert rows == 5_000_000
+        assert [row["y"] for batch in waiting(part) for row in batch.to_pylist()] == [7]
+        assert _peak() - before < 60
+    assert [len(batch) for batch in waiting(slow)] == [0]  # what came is gone
 
 
 @pytest.mark.parametrize("sql", [JOIN, SUMS])

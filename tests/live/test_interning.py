@@ -1,4 +1,4 @@
-"""Strings and binaries as numbers: the compiled table and the plain one."""
+"""Strings and binaries as numbers: the compiled table and the plain one; without numba."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from live_shop import SUMS, opened, sales
+from rollview.live.graphs import SlowLiveView
 from rollview.live.interning import CompiledTexts, Interner, PlainTexts, Texts
+from rollview.live.kernel import build
 from seeds import numbers
 
 BOTH = pytest.mark.parametrize("texts", [CompiledTexts, PlainTexts])
@@ -58,3 +61,21 @@ def test_empty_arrays_binaries_and_nested_values(texts: type[Texts]) -> None:
     assert found[0] == found[3]
     assert not set(found[[0, 2]].tolist()) & set(binary.tolist())
     assert interner.array(found, nested.type).equals(nested)
+
+
+def test_a_numba_that_cannot_be_imported_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It often does not fit a new Python or NumPy: then its import fails."""
+
+    def failing(name: str) -> None:
+        raise ImportError("Numba needs NumPy 2.2 or less")
+
+    monkeypatch.setattr(build, "import_module", failing)
+    build.available.cache_clear()
+    try:
+        assert not build.available()
+        with pytest.warns(SlowLiveView):
+            live = opened().live(SUMS)
+        live.apply(sales((4, "a", 1, 1)))
+        assert live.get(city="Oslo") == [{"city": "Oslo", "total": 18, "n": 3}]
+    finally:
+        build.available.cache_clear()

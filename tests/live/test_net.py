@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 from collections import Counter
 
 import numpy as np
@@ -41,3 +42,21 @@ def test_deleted_rows_come_before_inserted_ones_of_the_same_key() -> None:
     net.add(np.array([[2, 1], [1, 9], [2, 0], [1, 8]]), np.array([1, -1, -1, 1]))
     pieces = [(rows.tolist(), weights.tolist()) for rows, weights in net.done().pieces(1)]
     assert pieces == [([[1, 9], [1, 8]], [-1, 1]), ([[2, 0], [2, 1]], [-1, 1])]
+
+
+def test_many_large_changes_need_a_file_each() -> None:
+    """One file for each part of each change would be more than a process may open."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limit[1]), limit[1]))
+    try:
+        nets = [Net(1, 10) for _ in range(100)]
+        for number, net in enumerate(nets):
+            for begin in (0, 50):
+                net.add(np.arange(begin, begin + 50).reshape(-1, 1), np.full(50, number + 1))
+        for number, net in enumerate(nets):
+            change = net.done()
+            assert not change.in_memory
+            assert sorted(change.rows[:, 0].tolist()) == list(range(100))
+            assert set(change.weights.tolist()) == {number + 1}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)

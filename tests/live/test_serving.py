@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 from live_served import held, queried, rows_of
@@ -57,6 +64,20 @@ def test_rows_are_looked_up_without_visiting_others() -> None:
     assert "a look-up visits all rows" in rv.live(JOIN).explain()
 
 
+def test_values_that_are_only_looked_up_are_forgotten() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    before = held(live)
+    waiting_ = live.changes(where={"city": "Rome"})
+    for n in range(25_000):
+        assert live.get(city=f"nowhere {n}") == []
+    assert len(live._state.core.interner) < 21_000
+    rv.sql("INSERT INTO shop VALUES ('c', 'Rome'); INSERT INTO sale VALUES (9, 'c', 1)")
+    live.poll()
+    assert waiting_.next(0) is not None
+    assert held(live) - before == {(9.0, 1.0, "Rome"): 1}
+
+
 def test_a_view_is_found_by_its_name_in_any_spelling() -> None:
     rv = opened()
     rv.create("Sold", JOIN)
@@ -84,6 +105,20 @@ def test_a_view_over_a_view_reads_what_that_one_stores() -> None:
         assert held(live) == queried(rv, sql)
 
 
+def test_a_view_over_a_sum_that_duckdb_stores_in_128_bits() -> None:
+    rv = opened()
+    rv.create("v", SUMS)
+    sql = "SELECT total, count(*) AS n, sum(total) AS s FROM v JOIN sale ON total = id GROUP BY total"
+    rv.sql("INSERT INTO sale VALUES (17, 'c', 1)")
+    live = rv.live(sql)
+    assert live.columns == {"total": "decimal(38,0)", "n": "bigint", "s": "decimal(38,0)"}
+    assert live.get(total=17) == [{"total": 17, "n": 1, "s": 17}]
+    rv.sql("UPDATE sale SET price = price - 15 WHERE id = 1")
+    rv.refresh("v")
+    assert live.poll() >= 1
+    assert held(live) == queried(rv, sql) == {(2.0, 1.0, 2.0): 1}
+
+
 @pytest.mark.parametrize(
     ("sql", "kind", "said"),
     [
@@ -92,6 +127,8 @@ def test_a_view_over_a_view_reads_what_that_one_stores() -> None:
         ("SELECT id FROM sale, shop WHERE price > 1", NotLive, "no equality"),
         ("SELECT a.id FROM sale a, sale b, sale c WHERE a.id = b.id AND b.price = c.price AND a.shop = c.shop", NotLive, "cycle"),
         ("SELECT percentile(price, 0.5) AS p FROM sale", NotLive, "PERCENTILE"),
+        ("SELECT parts, count(*) AS n FROM nested GROUP BY parts", NotLive, "GROUP BY .*parts"),
+        ("SELECT more, count(*) AS n FROM nested GROUP BY more", NotLive, "GROUP BY .*more"),
         ("SELECT regexp_replace(shop, 'a', 'b') AS s FROM sale", RollviewError, "(?i)regexp_replace"),
         ("SELECT current_date() AS d FROM sale", NotLive, "current time"),
         ("SELECT rand() AS r FROM sale", RollviewError, "rand"),
@@ -104,8 +141,11 @@ def test_a_view_over_a_view_reads_what_that_one_stores() -> None:
     ],
 )  # fmt: skip
 def test_what_has_no_live_view_is_refused_when_it_is_made(sql: str, kind: type[RollviewError], said: str) -> None:
+    rv = opened()
+    rv.sql("CREATE TABLE nested (parts ARRAY<DOUBLE>, more STRUCT<a: ARRAY<STRUCT<b: FLOAT>>>, plain ARRAY<INT>)")
     with pytest.raises(kind, match=said):
-        opened().live(sql)
+        rv.live(sql)
+    assert rv.live("SELECT plain, count(*) AS n FROM nested GROUP BY plain").table().num_rows == 0
 
 
 def test_a_view_that_would_take_too_much_memory_is_refused_beforehand_and_later() -> None:
@@ -132,6 +172,25 @@ def test_conditions_that_are_none_are_refused() -> None:
     ):
         with pytest.raises(RollviewError, match=said):
             live.table(where)  # type: ignore[arg-type]
+
+
+def test_a_value_is_looked_up_only_if_its_column_can_have_it() -> None:
+    rv = opened()
+    rv.sql("CREATE TABLE at (d DATE, t TIMESTAMP, n TIMESTAMP_NTZ, p DECIMAL(5,2))")
+    rv.sql(
+        "INSERT INTO at VALUES (DATE'2024-01-01', TIMESTAMP'2024-01-01 10:00:00+00:00', TIMESTAMP_NTZ'2024-01-01 10:00:00', 1)"
+    )
+    live = rv.live("SELECT * FROM at")
+    (row,) = live.get()
+    for name, value in row.items():
+        assert live.get({name: value}) == [row]
+    local, moment = datetime(2024, 1, 1, 10), datetime(2024, 1, 1, 11, tzinfo=timezone(timedelta(hours=1)))
+    assert live.get(t=moment) == live.get(n=local) == live.get(p=1) == [row]
+    for name, value in (("d", moment), ("t", local), ("t", 5), ("n", moment), ("p", Decimal("1.001"))):
+        with pytest.raises(UserError, match="is no value of the column"):
+            live.get({name: value})
+    with pytest.raises(UserError, match="with its zone"):
+        live.get(t=local)
 
 
 def test_changes_by_hand_are_checked_before_anything_is_changed() -> None:
@@ -166,6 +225,32 @@ def test_options_are_words_that_are_known() -> None:
         live.changes(when_behind="wait")
     with pytest.raises(UserError, match="push=False"):
         rv.live(JOIN, push=False).changes()
+    wrong: list[tuple[Callable[[Any], object], list[Any]]] = [
+        (lambda value: live.changes(batch_rows=value), [0, -1, "x", 1.5, True]),
+        (lambda value: live.changes(waiting=value), [0, -1, "x"]),
+        (lambda value: live.follow(value), [-1, "x", math.nan]),
+        (lambda value: live.subscribe(value), [None, 5]),
+        (lambda value: live.get(value), ["id = 1", 5]),
+        (lambda value: live.apply(value), [None, []]),
+    ]
+    for call, values in wrong:
+        for value in values:
+            with pytest.raises(UserError):
+                call(value)
     live.close()
     with pytest.raises(UserError, match="closed"):
         live.table()
+
+
+def test_what_leaves_a_sum_of_floats_leaves_no_trace() -> None:
+    rv = opened()
+    rv.sql("CREATE TABLE f (x DOUBLE)")
+    rv.sql("INSERT INTO f VALUES (0.1), (0.2)")
+    live = rv.live("SELECT sum(x) AS s, avg(x) AS a FROM f")
+    before = live.get()
+    assert before == [{"s": 0.1 + 0.2, "a": (0.1 + 0.2) / 2}]
+    for value, total in ((math.nan, math.nan), (math.inf, math.inf), (-math.inf, -math.inf), (1e308, math.inf)):
+        live.apply({"f": pa.table({"x": [value], "__w": [2]})})
+        assert str(live.get()[0]["s"]) == str(total)
+        live.apply({"f": pa.table({"x": [value], "__w": [-2]})})
+        assert live.get() == before

@@ -7,15 +7,16 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from live_served import Mirror, held, waiting
 from live_shop import JOIN, SUMS, opened, sales
-from rollview.errors import UserError
+from rollview.errors import RollviewError, UserError
 from rollview.live.live import Live
-from rollview.live.serve.diff import Batch
-from rollview.live.serve.subscription import CutOff
+from rollview.live.serve.diff import Batch, Diff
+from rollview.live.serve.subscription import CutOff, Options
 
 KEYED = "SELECT id, shop.name, price FROM sale JOIN shop ON sale.shop = shop.name"
 
@@ -84,6 +85,23 @@ def test_a_task_that_waits_ends_when_the_view_is_closed() -> None:
     assert asyncio.run(both()) == 0
 
 
+def test_a_subscription_that_is_made_while_the_view_is_closed_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = opened().live(JOIN)
+    state, first, before = live._state, live._first, live.changes()
+
+    def closing(options: Options, **how: Any) -> Diff:
+        diff = first(options, **how)
+        live.close()
+        return diff
+
+    monkeypatch.setattr(live, "_first", closing)
+    subscription = live.changes()
+    assert subscription.ended
+    assert subscription.next(5) is None
+    state.subscribers.add(state.core, before)  # as if the view was made again while another thread closed it
+    assert state.subscribers.all() == []
+
+
 def test_a_part_is_told_of_its_rows_only_and_progress_of_every_commit() -> None:
     live = opened().live(KEYED)
     oslo, both = live.changes(where={"name": "a"}), live.changes(where="name = 'b' AND price > 3")
@@ -136,7 +154,8 @@ def test_a_slow_subscriber_gets_its_waiting_diffs_merged() -> None:
     live.apply(sales((90, "a", 1, 1)))
     live.apply(sales((91, "a", 1, 1)))
     live.apply(sales((90, "a", 1, -1), (91, "a", 1, -1)))
-    assert [len(batch) for batch in waiting(gone)] in ([0], [2, 2])
+    assert len(gone._waiting) == 1
+    assert [len(batch) for batch in waiting(gone)] == [0]
 
 
 def test_a_slow_subscriber_is_cut_off_with_its_token() -> None:
@@ -333,3 +352,110 @@ def test_values_that_wait_for_a_subscriber_are_not_forgotten() -> None:
     assert only.options.condition.values[2][0].as_py() == "nowhere"
     (value,) = live._state.subscribers._lanes[(2,), ""].by_value
     assert live._state.core.interner.value(value[0]) == b"nowhere"
+
+
+def test_a_condition_that_fails_ends_its_subscription_and_no_other() -> None:
+    live = opened().live(JOIN)
+    before, mirror = live.changes(), Mirror(held(live))
+    failing, same = (live.changes(where="100 / price > 1 AND city = 'Oslo'") for _ in range(2))
+    after = live.changes()
+    ends: list[BaseException | None] = []
+    live.subscribe(lambda batch: None, where="1 / price > 1", on_end=ends.append)
+    live.apply(sales((4, "a", 0, 1)))
+    for each in (failing, same):
+        with pytest.raises(RollviewError, match="DIVIDE_BY_ZERO"):
+            each.next(0)
+    until(lambda: bool(ends))
+    assert isinstance(ends[0], RollviewError)
+    live.apply(sales((5, "a", 3, 1)))
+    assert mirror.take(waiting(before)).rows == held(live)
+    assert [len(batch) for batch in waiting(after)] == [1, 1]
+
+
+def test_no_diff_is_lost_if_a_change_would_wait_for_the_thread_that_makes_it() -> None:
+    live = opened().live(JOIN)
+    own = live.changes(snapshot=True, waiting=1, when_behind="hold")
+    other, mirror, second = live.changes(), Mirror(), Mirror(held(live))
+    mirror.take(waiting(own))
+    live.apply(sales((30, "a", 1, 1)))
+    for _ in range(2):
+        with pytest.raises(UserError, match="wait for itself"):
+            live.apply(sales((31, "a", 1, 1)))
+    assert mirror.take(waiting(own)).rows == held(live)
+    live.apply(sales((31, "a", 1, 1)))
+    assert mirror.take(waiting(own)).rows == held(live) == second.take(waiting(other)).rows
+
+
+def test_no_diff_is_lost_if_it_is_interrupted_while_it_is_handed_out() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    before, mirror = live.changes(), Mirror(held(live))
+
+    def interrupted(batch: Batch) -> None:
+        raise KeyboardInterrupt
+
+    live.subscribe(interrupted, when_behind="hold")
+    after, late = live.changes(), Mirror(held(live))
+    rv.sql("INSERT INTO sale VALUES (4, 'a', 1)")
+    with pytest.raises(KeyboardInterrupt):
+        live.poll()
+    rv.sql("INSERT INTO sale VALUES (5, 'a', 1)")
+    live.poll()
+    for changes, known in ((before, mirror), (after, late)):
+        with pytest.raises(CutOff, match="interrupted") as caught:
+            changes.next(0)
+        assert known.take(waiting(live.changes(since=caught.value.token))).rows == held(live)
+
+
+@pytest.mark.parametrize("behind", ["merge", "hold"])
+def test_a_callback_gets_all_batches_of_a_diff(behind: str) -> None:
+    live = opened().live(JOIN)
+    mirror = Mirror()
+    live.subscribe(mirror, snapshot=True, batch_rows=1, when_behind=behind)
+    until(lambda: mirror.token == live.token)
+    assert mirror.rows == held(live)
+    live.apply(sales(*((n, "a", n, 1) for n in range(10, 15))))
+    until(lambda: mirror.token == live.token)
+    assert mirror.rows == held(live)
+    assert [batch.complete for batch in mirror.batches] == [False, False, True, False, False, False, False, True]
+
+
+def test_who_is_cut_off_within_a_diff_resumes_after_it() -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    slow = live.changes(waiting=1, batch_rows=1, when_behind="cut")
+    mirror = Mirror(held(live))
+    rv.sql("INSERT INTO sale VALUES (7, 'a', 1), (8, 'a', 1), (9, 'a', 1)")
+    live.poll()
+    first = slow.next(0)
+    assert first is not None
+    mirror(first)
+    for n in range(10, 14):
+        rv.sql(f"INSERT INTO sale VALUES ({n}, 'a', {n})")
+        live.poll()
+    with pytest.raises(CutOff) as caught:
+        mirror.take(slow)
+    assert caught.value.token == mirror.token
+    assert len(mirror.batches) == 3
+    assert mirror.take(waiting(live.changes(since=caught.value.token))).rows == held(live)
+
+
+def test_who_cannot_read_a_diff_is_told_so_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = opened().live(JOIN)
+    changes, ends = live.changes(), list[BaseException | None]()
+    live.subscribe(lambda batch: None, on_end=ends.append)
+
+    def failing(diff: Diff, form: object) -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Diff, "tables", failing)
+        live.apply(sales((4, "a", 1, 1)))
+        with pytest.raises(RollviewError, match="the disk is gone"):
+            changes.next(0)
+        until(lambda: len(ends) == 1)
+    assert isinstance(ends[0], RollviewError)
+    live.apply(sales((5, "a", 1, 1)))
+    with pytest.raises(RollviewError, match="the disk is gone"):
+        changes.next(0)
+    assert len(live._state.subscribers) == 0

@@ -39,7 +39,7 @@ def test_a_tower_of_views_goes_to_every_position(opened: Callable[..., Rollview]
         rv.create(name, query, policy="INCREMENTAL", keep_changes="0 seconds")
     rv.propagate_all()
     expected = {}
-    for change in CHANGES:
+    for change in CHANGES if store == "embedded" else CHANGES[:2]:  # each takes longer on Delta
         rv.sql(change)
         position = rv.position()
         expected[position] = {name: bag(rv.sql(query)) for name, query in VIEWS.items() if name in ("cities", "buyers")}

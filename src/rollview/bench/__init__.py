@@ -14,11 +14,12 @@
 | ``no_op.py`` | a refresh with nothing to do |
 | ``compile.py`` | compile times |
 | ``rolling/`` | the commit clock, views at any position, rolling propagation |
+| ``graphivm/`` | live views, beside other ways to keep a view |
 """
 
 from collections.abc import Callable
 
-from rollview.bench import append, growth, no_op, openivm, rolling, share, tpch_refresh
+from rollview.bench import append, graphivm, growth, no_op, openivm, rolling, share, tpch_refresh
 from rollview.bench import compile as compiling
 from rollview.bench.report import Report
 
@@ -32,8 +33,9 @@ SUITES: dict[str, Callable[..., Report]] = {
     "tpch": tpch_refresh.run,
     "growth": growth.run,
     "rolling": rolling.run,
+    "graphivm": graphivm.run,
 }
-SCALED = {"append", "growth", "openivm", "rolling", "share", "tpch"}
-PARTED = {"rolling": tuple(rolling.PARTS)}
+SCALED = {"append", "graphivm", "growth", "openivm", "rolling", "share", "tpch"}
+PARTED = {"rolling": tuple(rolling.PARTS), "graphivm": tuple(graphivm.PARTS)}
 
 __all__ = ["PARTED", "SCALED", "SUITES", "Report"]

@@ -12,7 +12,8 @@ from rollview.errors import UserError
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines of points, or a bar for each name. ``bound`` is a value that is drawn as a dashed line across."""
+    """Lines of points, or a bar for each name. ``bound`` is a value that is drawn as a dashed line across; ``log`` says
+    that values are drawn by their logarithms."""
 
     title: str
     y: str
@@ -20,6 +21,7 @@ class Chart:
     lines: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     bars: Mapping[str, float] = field(default_factory=dict)
     bound: float | None = None
+    log: bool = False
 
 
 def draw(charts: Sequence[Chart], file: Path) -> None:
@@ -46,8 +48,11 @@ def _fill(axes: Any, chart: Chart) -> None:
     axes.set_xlabel(chart.x)
     for name, points in chart.lines.items():
         axes.plot([x for x, _ in points], [y for _, y in points], marker=".", label=name)
+    if chart.log:
+        axes.set_yscale("log")
     if chart.lines:
-        axes.set_ylim(bottom=0)
+        if not chart.log:
+            axes.set_ylim(bottom=0)
         axes.legend()
     if chart.bars:
         drawn = axes.bar(list(chart.bars), list(chart.bars.values()))

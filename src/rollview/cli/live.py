@@ -22,18 +22,23 @@ class Told:
     """Shows the batches of one view."""
 
     def __init__(self, screen: Screen, view: str) -> None:
-        self._screen, self._view = screen, view
+        self._screen, self.view = screen, view
         self.token: str | None = None
+        self.error: BaseException | None = None
 
     def __call__(self, batch: Batch) -> None:
-        self.token = batch.token
         if self._screen.as_json:
             told = {"vector": dict(batch.vector), "token": batch.token, "complete": batch.complete}
             told |= {"snapshot": batch.snapshot, "time": batch.time.isoformat()}
-            self._screen.emit({"view": self._view, **told, "rows": batch.to_pylist()})
+            self._screen.emit({"view": self.view, **told, "rows": batch.to_pylist()})
         else:
             self._table(batch)
         sys.stdout.flush()
+        self.token = batch.token  # now that it has been shown
+
+    def end(self, error: BaseException | None) -> None:
+        """The subscription has ended: the batches cannot be shown, or ``--where`` fails over a row."""
+        self.error = error
 
     def _table(self, batch: Batch) -> None:
         vector = ", ".join(f"{table} {version}" for table, version in batch.vector.items())
@@ -76,10 +81,10 @@ def watch_live(
     with screen.busy(f"reading the tables of {views[0]}"):
         live = rv.live(views[0])
     with live:
-        live.subscribe(told, where=where, since=since, snapshot=snapshot, when_behind="hold")
+        live.subscribe(told, where=where, since=since, snapshot=snapshot, when_behind="hold", on_end=told.end)
         told.token = told.token or live.token
         try:
-            _follow(screen, live, views[0], every, rounds, sleep)
+            _follow(screen, live, told, every, rounds, sleep)
         except KeyboardInterrupt:
             pass
         finally:
@@ -87,7 +92,7 @@ def watch_live(
                 screen.err.print(f"--since {told.token} continues here", highlight=False, soft_wrap=True)
 
 
-def _follow(screen: Screen, live: Live, view: str, every: float, rounds: int, sleep: Callable[[float], None]) -> None:
+def _follow(screen: Screen, live: Live, told: Told, every: float, rounds: int, sleep: Callable[[float], None]) -> None:
     pauses, looks = Pauses(max(every, 0.05)), 0
     while True:
         pause = every
@@ -99,9 +104,13 @@ def _follow(screen: Screen, live: Live, view: str, every: float, rounds: int, sl
         except RollviewError as error:
             pause = pauses.failed("")
             if screen.as_json:
-                screen.emit({"view": view, "outcome": FAILED, **error_document(error), "again_in": round(pause, 3)})
+                screen.emit(
+                    {"view": told.view, "outcome": FAILED, **error_document(error), "again_in": round(pause, 3)}
+                )
             else:
-                screen.error(error, view)
+                screen.error(error, told.view)
+        if told.error is not None:
+            raise told.error
         looks += 1
         if looks == rounds:
             return

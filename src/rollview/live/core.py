@@ -131,9 +131,9 @@ class Core:
         """From now on, rows of a change that have the same values in some columns are put side by side."""
         self._key = self.layout.places_of(key)
 
-    def net(self, *, distinct: bool = False) -> Net:
-        """Adds up changes of the view; if they are ``distinct``, no two are of one row."""
-        return Net(self.layout.width, self.rows_in_memory, self._key, distinct=distinct)
+    def net(self) -> Net:
+        """Adds up changes of the view."""
+        return Net(self.layout.width, self.rows_in_memory, self._key)
 
     @property
     def bytes(self) -> int:
@@ -146,7 +146,7 @@ class Core:
         self.interner.sweep(used if self._groups is None else used | self._groups.numbers())
 
     def _applied(self, ingested: Sequence[tuple[int, Rows]], done: list[tuple[int, Rows]]) -> Change:
-        net = self.net(distinct=len(ingested) == 1 and self.graph.distinct)
+        net = self.net()
         for part, changed in ingested:
             pieces = self.graph.change(part, changed, push=self.push)
             first = next(pieces, None)  # raises before anything is changed if the rows cannot be
@@ -161,7 +161,7 @@ class Core:
                     pass
         if self._groups is not None and self.push:
             net.add(*self._groups.taken())
-        return net.done()
+        return net.done(distinct=len(ingested) == 1 and self.graph.distinct)
 
     def _take(self, paths: Paths, net: Net) -> None:
         if self._groups is not None:

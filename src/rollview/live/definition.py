@@ -31,6 +31,9 @@ from rollview.views.define import undefined
 from rollview.views.definition import View
 from rollview.views.relation import check_columns, relation
 
+#: What Spark calls types that only DuckDB has: a sum of integers, which a view has stored, is a number of 128 bits.
+_SPARKS = {"int128": "decimal(38,0)"}
+
 _ZONE, _ZONE_FILE = "spark.sql.session.timeZone", Path("/etc/localtime")
 
 
@@ -97,7 +100,7 @@ def _defined(catalog: Catalog, view: View, stored: Mapping[str, str], *, named: 
         raise refused
     query = compiled.query
     settings = _settings(catalog.engine, stored)
-    columns = {table: list(view.bases[table].columns) for table in view.bases}
+    columns = {t: [(n, _SPARKS.get(kind, kind)) for n, kind in base.columns] for t, base in view.bases.items()}
     shape = compiled_shape(query.plan, lambda table: columns[table], settings)
     _check_names(shape.output.labels)
     for table in shape.tables:

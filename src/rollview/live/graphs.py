@@ -20,8 +20,8 @@ def best_graph(shape: Shape, look_ahead: LookAhead, piece: int) -> Graph:
     """An empty graph of the fastest kind that there is: ``GraphOf``."""
     if not available():
         warnings.warn(
-            "numba is not installed, so this live view is kept by plain Python: about 50 times slower, with about 5 "
-            "times the memory. Install it with: pip install 'rollview[live]'",
+            "numba is not installed, or does not work, so this live view is kept by plain Python: about 50 times "
+            "slower, with about 5 times the memory. Install it with: pip install 'rollview[live]'",
             SlowLiveView,
             stacklevel=2,
         )

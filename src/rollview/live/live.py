@@ -26,7 +26,7 @@ from rollview.live.serve.callbacks import Callback, Callbacks, Direct, OnEnd
 from rollview.live.serve.condition import Where, condition
 from rollview.live.serve.diff import Diff, Form
 from rollview.live.serve.envelopes import Envelope, check
-from rollview.live.serve.options import chosen
+from rollview.live.serve.options import at_least_one, check_function, chosen, seconds
 from rollview.live.serve.subscription import Behind, Options, Subscription
 from rollview.live.serve.token import vector_in
 from rollview.live.state import State
@@ -100,10 +100,13 @@ class Live:
             if not parts:
                 nothing = np.zeros((0, core.layout.width), dtype=np.int64)
                 parts = [pa.Table.from_arrays(core.layout.arrays(nothing, core.interner), names=labels)]
+        state.tidy()
         return pa.concat_tables(parts)
 
     def get(self, where: Mapping[str, Any] | None = None, /, **values: Any) -> list[dict[str, Any]]:
         """The rows that have these values in these columns, as dicts: ``live.get(city="Oslo")``. NULL is None."""
+        if where is not None and not isinstance(where, Mapping):
+            raise UserError("get takes values of columns", todo="live.table(where=…) takes a condition")
         rows: list[dict[str, Any]] = self.table({**(where or {}), **values}).to_pylist()
         return rows
 
@@ -122,6 +125,8 @@ class Live:
                 "This live view follows its store",
                 todo="commit the change to the table; or make a live view of its own",
             )
+        if not isinstance(changes, Mapping):
+            raise UserError("apply takes a dict of tables: live.apply({'t': arrow_table})")
         given = {table: self._given.checked(table, rows) for table, rows in changes.items()}
         with state.moving():
             diff = state.take(Step(given, state.place.vector, now()), given=True)
@@ -141,8 +146,8 @@ class Live:
         state = self._followed()
         if self._follower is not None and self._follower.running:
             raise UserError("This live view follows its store already", todo="live.stop() ends that")
-        longest = self._limits.live_pause_seconds
-        self._follower = Follower(state, self._engine, every, longest, at_once=at_once)
+        pause, longest = seconds(every, "every"), self._limits.live_pause_seconds
+        self._follower = Follower(state, self._engine, pause, longest, at_once=at_once)
         if background:
             self._follower.start()
         else:
@@ -188,7 +193,7 @@ class Live:
         with state.moving():
             first = self._first(options, snapshot=snapshot, since=since)
             subscription = Subscription(options, first, state.subscribers.remove)
-            state.subscribers.add(state.core, subscription)
+            state.subscribe(subscription)
         return subscription
 
     def subscribe(
@@ -211,16 +216,17 @@ class Live:
         another one. If it raises an error, its subscription ends, and ``on_end`` is called with the error; the others
         go on."""
         state = self._subscribed()
+        check_function(callback, "The callback")
         options = self._options(where, progress, envelope, when_behind, batch_rows, waiting)
         with state.moving():
             first = self._first(options, snapshot=snapshot, since=since)
             if options.behind is Behind.HOLD:
                 direct = Direct(options, first, state.subscribers.remove, callback, on_end)
-                state.subscribers.add(state.core, direct)
+                state.subscribe(direct)
                 direct.drain()
                 return direct
             subscription = Subscription(options, first, state.subscribers.remove)
-            state.subscribers.add(state.core, subscription)
+            state.subscribe(subscription)
         self._callbacks.serve(subscription, callback, on_end)
         return subscription
 
@@ -241,9 +247,9 @@ class Live:
         form = chosen(Envelope, envelope, "envelope")
         check(form, definition.key, definition.title)
         asked = condition(definition.shape, definition.settings, where, definition.title)
-        most = batch_rows or limits.live_batch_rows
+        most = at_least_one(batch_rows, "batch_rows", limits.live_batch_rows)
         made = Form(form, definition.key, definition.labels, most, definition.fingerprint)
-        queue = waiting or limits.live_waiting
+        queue = at_least_one(waiting, "waiting", limits.live_waiting)
         return Options(asked, made, chosen(Behind, behind, "when_behind"), progress, queue, limits.live_waiting_rows)
 
     def _first(self, options: Options, *, snapshot: bool, since: str | None) -> Diff:

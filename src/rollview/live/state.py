@@ -24,6 +24,7 @@ from rollview.live.serve.condition import NOWHERE, Condition, Selection, start_o
 from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
 from rollview.live.serve.subscribers import Subscribers
+from rollview.live.serve.subscription import Subscription
 from rollview.live.serve.token import Place
 
 #: Interned values are swept when there are twice as many as after the last time, and at least so many.
@@ -47,6 +48,7 @@ class State:
         self._swept = _SWEEP
         self._unchecked = 0
         self._by_key = False
+        self.ended = False
         self.error: RollviewError | None = None
         self._row_bytes = memory.row_bytes(self._empty())
         vector = source.newest()
@@ -62,9 +64,15 @@ class State:
 
     def end(self, error: RollviewError | None) -> None:
         """Ends all subscriptions: the view is closed, or, with an error, cannot be what it was any more."""
-        self.error = error
+        self.ended, self.error = True, error
         for subscription in self.subscribers.all():
             subscription.end(error)
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Adds a subscriber; inside of ``moving``."""
+        self.subscribers.add(self.core, subscription)
+        if self.ended:  # by another thread, meanwhile
+            subscription.end(self.error)
 
     def nothing(self) -> Diff:
         """The diff from where the view stands to there."""
@@ -110,6 +118,7 @@ class State:
     def take(self, step: Step, *, given: bool = False) -> Diff:
         """Moves the view by a step, which may be ``given`` by hand. The diff is not delivered yet. If it fails, nothing
         is changed."""
+        self.subscribers.check_reader()
         core = self.core
         with core.lock:
             self._check_room(step.changes)
@@ -129,6 +138,17 @@ class State:
     def deliver(self, diff: Diff) -> None:
         """Hands a diff to the subscribers, and forgets values that nobody has any more."""
         self.subscribers.deliver(diff)
+        self._sweep()
+
+    def tidy(self) -> None:
+        """Forgets values that were only looked up, if there are many, and nobody moves the view just now."""
+        if len(self.core.interner) > 2 * self._swept and self._turn.acquire(blocking=False):
+            try:
+                self._sweep()
+            finally:
+                self._turn.release()
+
+    def _sweep(self) -> None:
         if len(self.core.interner) > 2 * self._swept and (needed := self.subscribers.numbers()) is not None:
             with self.core.lock:
                 self.core.sweep(needed)

@@ -88,12 +88,23 @@ class Kind:
         return bool(pa.types.is_floating(self.arrow))
 
     @property
+    def has_floats_inside(self) -> bool:
+        """Whether the values are arrays or structs of floats: equal ones can differ, in 0.0 and −0.0."""
+        return self.nested and _has_floats(self.arrow)
+
+    @property
     def decimal(self) -> bool:
         return bool(pa.types.is_decimal(self.arrow))
 
     @property
     def integer(self) -> bool:
         return self.name in INTEGERS
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    if not pa.types.is_nested(kind):
+        return bool(pa.types.is_floating(kind))
+    return any(_has_floats(kind.field(i).type) for i in range(kind.num_fields))
 
 
 @lru_cache(maxsize=1024)

@@ -29,7 +29,9 @@ from rollview.parse.stored_names import is_reserved
 from rollview.parse.tables import TableStatement
 from rollview.store.edits import Edit
 
-#: Columns that ``changes`` adds to a table's own.
+#: Columns that ``changes`` adds to a table's own. The time is near that of the commit; ``history`` has the exact one,
+#: and the commit clock orders commits by it. (Delta's feed has the time of the log's file, unless a table has in-commit
+#: timestamps.)
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIME = "_commit_timestamp"

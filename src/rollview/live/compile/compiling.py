@@ -102,6 +102,9 @@ class _Compiler:
             kinds |= evaluator(list(computed.items()), self._kinds, self._settings).types
         names = [item.column.name for item in aggregate.keys]
         named = tuple((name, column, kind_of(kinds[column])) for name, column in zip(names, keys, strict=True))
+        for name, _, kind in named:
+            if kind.has_floats_inside:
+                raise not_live(f"GROUP BY {name}, of type {kind.name}", "equal values of this type differ in memory")
         grouping = Grouping(computed, named, tuple(results))
         above = {name: kind.name for name, _, kind in named} | {result.name: result.kind.name for result in results}
         output = self._output(having, tuple(value for value, _ in shown), [label for _, label in shown], above)

@@ -19,15 +19,23 @@ _LOST = (Replaced, VersionGone, SchemaChanged, ColumnNotFound)
 
 def poll(state: State, *, at_once: bool = False) -> int:
     """Moves a live view over what was committed to its tables; the number of steps. If its changes are not known, the
-    view is made again, and the diff is exact all the same."""
+    view is made again, and the diff is exact all the same. If it cannot be what it was, it ends."""
     with state.moving():
-        state.source.check_view()
         try:
-            return _polled(state, at_once=at_once)
-        except _LOST as error:
-            _LOGGER.info("the live view %s reads its tables again: %s", state.definition.title, error)
-            state.deliver(state.rebuild())
-            return 1
+            return _moved(state, at_once=at_once)
+        except SchemaChanged as error:
+            state.end(error)
+            raise
+
+
+def _moved(state: State, *, at_once: bool) -> int:
+    state.source.check_view()
+    try:
+        return _polled(state, at_once=at_once)
+    except _LOST as error:
+        _LOGGER.info("the live view %s reads its tables again: %s", state.definition.title, error)
+        state.deliver(state.rebuild())
+        return 1
 
 
 def _polled(state: State, *, at_once: bool) -> int:
@@ -75,9 +83,8 @@ class Follower:
             try:
                 poll(self._state, at_once=self._at_once)
                 self.error, pause = None, self._every
-            except SchemaChanged as error:  # the view cannot be what it was
+            except SchemaChanged as error:  # the view has ended
                 self.error = error
-                self._state.end(error)
                 return
             except Exception as error:  # the store or Spark may work again
                 self.error = named_error("A live view could not follow its tables", error)

@@ -17,13 +17,16 @@ from rollview.clock.order import Sighted, units_of
 from rollview.errors import RollviewError, SchemaChanged, TableNotFound, VersionGone
 from rollview.live.core import Core
 from rollview.live.definition import Definition, columns_read
-from rollview.live.follow.table import FollowedTable
+from rollview.live.follow.table import Changed, FollowedTable
 from rollview.plan.reserved import WEIGHT
 from rollview.store.progress import went_back
 from rollview.store.protocol import Identity
 from rollview.views.catalog import SHAPE, Catalog
 
 Vector = Mapping[str, Identity]
+
+#: What a subscriber does whose token leads nowhere.
+_AGAIN = "begin again with a snapshot: snapshot=True"
 
 
 class Replaced(RollviewError):
@@ -113,7 +116,7 @@ class Source:
             assert last.version is not None
             low, high = sorted([first.version, last.version])
             if low < high:
-                rows = netted(pa.concat_tables([each.rows for each in table.commits(low, high)]))
+                rows = netted(pa.concat_tables([each.rows for each in _known(table, low, high)]))
                 found[table.name] = rows if first.version == low else _negated(rows)
         return found
 
@@ -125,7 +128,7 @@ class Source:
                 raise VersionGone(
                     f"Version {each.version} of {table.name} is no longer there",
                     why="the table was replaced, or its log went back",
-                    todo="begin again with a snapshot",
+                    todo=_AGAIN,
                 )
 
     def check_view(self) -> None:
@@ -143,6 +146,15 @@ class Source:
         if marks - {self._definition.mark}:
             raise SchemaChanged(f"The materialized view {name} was replaced", todo=todo)
         self._shown = progress.newest
+
+
+def _known(table: FollowedTable, after: int, upto: int) -> Iterator[Changed]:
+    """The commits between two versions. Raises VersionGone if one is not known any more."""
+    try:
+        yield from table.commits(after, upto)
+    except VersionGone as error:
+        error.todo = _AGAIN
+        raise
 
 
 def load(core: Core, pieces: Iterator[tuple[str, pa.Table]]) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
+from types import ModuleType
 
 from rollview.live.generated.text import Text
 from rollview.live.generated.walk import Walk
@@ -19,7 +20,7 @@ def part_source(plan: Plan, part: int) -> str:
     text = Text()
     Walk(plan, part, text).write()
     body = compiled_text(f'"""{part}"""\n{text}') + "\n\n" + _compiled_again()
-    return "\n".join(["import sys", "import numpy as np", "from numba import njit", *_names(body), "", body, ""])
+    return "\n".join(["import sys", "import numpy as np", "from numba import njit", *names_of(body), "", body, ""])
 
 
 @lru_cache(maxsize=1)
@@ -28,13 +29,15 @@ def _compiled_again() -> str:
     return "\n\n".join(map(ast.unparse, again))
 
 
-def _names(body: str) -> list[str]:
-    """Where the names are from that some text uses and the kernel has."""
-    known = vars(kernel())
+def names_of(body: str, *others: ModuleType) -> list[str]:
+    """Where the names are from that some text uses and that the kernel has, or another module of compiled functions."""
     tree = ast.parse(body)
     own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & known.keys() - own - {"np", "njit"}
-    found = [f'kernel = sys.modules["{kernel().__name__}"]']
-    for name in sorted(used):
-        found.append(f"{name} = {known[name]}" if isinstance(known[name], int) else f"{name} = kernel.{name}")
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own - {"np", "njit", "sys"}
+    found = []
+    for number, other in enumerate((kernel(), *others)):
+        known, name = vars(other), f"kernel{number}" if number else "kernel"
+        found.append(f'{name} = sys.modules["{other.__name__}"]')
+        for each in sorted(used & known.keys()):
+            found.append(f"{each} = {known[each]}" if isinstance(known[each], int) else f"{each} = {name}.{each}")
     return found

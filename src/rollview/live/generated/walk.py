@@ -11,12 +11,11 @@ from collections.abc import Sequence
 
 from rollview.live.generated.text import Text
 from rollview.live.kernel import numbers as n
+from rollview.live.kernel.paths import MANY_ROWS
 from rollview.live.kernel.plan import PartPlan, Plan, StepPlan
 
 #: A step before the first one: that of the part where the traversal begins. And none at all.
 _START, _NO = -1, 99
-#: From so many rows on, columns are written one after the other.
-_MANY = 12
 
 
 class Walk:
@@ -125,7 +124,7 @@ class Walk:
             text(f"inner = state[{n.INNER}] if again else 0", "again = False")
             text(f"base = arena[has{last.number}] + inner * {last.stride}")
             text(f"total = arena[has{last.number} + 1]", "more = min(total - inner, capacity - done)")
-            with text.block(f"if more < {_MANY}"), text.block("for x in range(done, done + more)"):
+            with text.block(f"if more < {MANY_ROWS}"), text.block("for x in range(done, done + more)"):
                 for line in self._rows(before):
                     text(line)
                 text(f"base += {last.stride}")

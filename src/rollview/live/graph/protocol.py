@@ -78,7 +78,7 @@ class Graph(Protocol):
 
     @property
     def distinct(self) -> bool:
-        """Whether all rows that one change gives differ, those that are deleted first."""
+        """Whether all rows that the last change gave differ, those that are deleted first."""
 
     @property
     def visited(self) -> int:

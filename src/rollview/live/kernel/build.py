@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import logging
 import os
 import platform
 import sys
 import tempfile
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -35,12 +37,22 @@ _FILES = (
     "texts",
 )
 
+_LOGGER = logging.getLogger("rollview")
+
 _HEAD = "from numba import njit\nimport numpy as np\n"
 
 
+@lru_cache(maxsize=1)
 def available() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
+    """Whether there is a numba that works: it may not be installed, or not fit this Python or NumPy."""
+    if find_spec("numba") is None:
+        return False
+    try:
+        import_module("numba")
+    except Exception as error:  # numba raises SystemError and AttributeError, too
+        _LOGGER.warning("numba cannot be imported: %s: %s", type(error).__name__, error)
+        return False
+    return True
 
 
 @lru_cache(maxsize=1)

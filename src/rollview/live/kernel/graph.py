@@ -60,16 +60,20 @@ class CompiledGraph:
             return
         counted = self.plan.parts[part].in_fields + self.plan.parts[part].width
         least = rows[0, counted] if count == 1 else rows[:, counted].min()
-        if count > 1 and (least <= 0 or (push and self.distinct)):
+        if count > 1 and least <= 0:
             words = rows.copy().reshape(-1)
             kernel.added_up(plan, part, words, count)
             words = _deleted_first(words.reshape(rows.shape), counted).reshape(-1)
         if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
             raise no_such_row(self.shape, part)
         state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
-        change = self.functions[part]
+        change, tuples = self.functions[part], int(self.arena[n.PROJECTED])
         while True:
             self.arena = change(self.arena, plan, state, part, words, count, push, out)
+            if state[n.ROW] == count:
+                # rows that are only inserted were not added up: if each is a tuple of its own, no two are equal
+                differ = count == 1 or least <= 0 or int(self.arena[n.PROJECTED]) - tuples == count
+                self.distinct = self.plan.shown.distinct and differ
             if (found := self._paths(out, state)) is not None:
                 yield found
             if state[n.ROW] == count:

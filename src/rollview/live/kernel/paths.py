@@ -35,6 +35,9 @@ from rollview.live.kernel.numbers import (
     ZEROS,
 )
 
+#: From so many rows on, columns are written one after the other.
+MANY_ROWS = 12
+
 
 def put_tuple(arena: Words, plan: Words, state: Words, part: int, number: int) -> None:
     """Puts one of the projected tuples of a part into the path."""
@@ -102,7 +105,8 @@ def written(arena: Words, plan: Words, state: Words, out: Words, last: int) -> b
 
 
 def write_tuples(arena: Words, plan: Words, state: Words, out: Words, last: int, begin: int, count: int) -> None:
-    """Writes the path with some of the projected tuples of the last part."""
+    """Writes the path with some of the projected tuples of the last part: row by row if they are few, else one column
+    after the other."""
     own = part_at(last)
     width, stride = plan[own + WIDTH], plan[own + STRIDE]
     base, to = arena[state[HAS + last]] + begin * stride, state[DONE]
@@ -111,6 +115,17 @@ def write_tuples(arena: Words, plan: Words, state: Words, out: Words, last: int,
         if part != last:
             weight *= state[COUNT + part]
             bits |= state[ZEROS + part]
+    if count < MANY_ROWS and plan[SUMS] == 0:
+        for j in range(count):
+            put_tuple(arena, plan, state, last, begin + j)
+            for column in range(plan[FIELDS]):
+                out[column, to + j] = state[PATH + column]
+            if plan[NULLS_OUT] >= 0:
+                out[plan[NULLS_OUT], to + j] = bits | state[ZEROS + last]
+            out[plan[FIELDS], to + j] = weight * state[COUNT + last]
+        return
+    for part in range(plan[PARTS]):
+        if part != last:
             pair = plan[part_at(part) + SHOWN_AT]
             for _ in range(plan[part_at(part) + SHOWN]):
                 column = plan[pair + 1]

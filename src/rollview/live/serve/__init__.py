@@ -3,7 +3,7 @@
 | file | what it does |
 |---|---|
 | ``token.py`` | where a subscriber stands, as text |
-| ``options.py`` | options that are one of several words |
+| ``options.py`` | options: one of several words, numbers, functions |
 | ``condition.py`` | a part of a view, and where its rows are found |
 | ``envelopes.py`` | the forms of a diff: weights, changes, upserts |
 | ``diff.py`` | the change of a view that all subscribers share, and its batches |

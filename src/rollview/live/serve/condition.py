@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,17 @@ def condition(shape: Shape, settings: Settings, where: Where, title: str) -> Con
 
 def _array(value: Any, kind: Kind, name: str) -> pa.Array:
     try:
-        return pa.array([value], type=kind.arrow)
+        made = pa.array([value], type=kind.arrow)
+        # Arrow cuts 1.5 to an integer and a time to a date, and takes a time without a zone for one in UTC
+        if not (kind.floating or kind.nested) and made[0].as_py() != value:
+            raise ValueError(value)
+        return made
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        zoned = kind.name == "timestamp" and isinstance(value, datetime)
         raise UserError(
-            f"{value!r} is no value of the column {name}", why=f"its type is {kind.name.upper()}"
+            f"{value!r} is no value of the column {name}",
+            why=f"its type is {kind.name.upper()}",
+            todo="give the time with its zone: datetime(…, tzinfo=…)" if zoned else "",
         ) from error
 
 
@@ -108,7 +116,10 @@ def _of_text(shape: Shape, settings: Settings, where: str, title: str) -> Condit
             values[found[0]] = found[1]
         else:
             rest.append(_by_place(each, names))
-    evaluator([(f"x{i}", each) for i, each in enumerate(rest)], _types(output.kinds), settings)
+    made = evaluator([(f"x{i}", each) for i, each in enumerate(rest)], _types(output.kinds), settings)
+    for i in range(len(rest)):
+        if (kind := made.types[f"x{i}"]) != "boolean":
+            raise UserError(f"This is no condition: {where}", why=f"it has values of type {kind.upper()}")
     return Condition(values, tuple(rest), " AND ".join(map(show, rest)))
 
 

@@ -10,13 +10,14 @@ import threading
 from collections.abc import Iterator
 
 from rollview.engine.expressions import Settings
+from rollview.errors import named_error
 from rollview.live.core import Core
 from rollview.live.interning import Words
 from rollview.live.net import Change, Net
 from rollview.live.serve.condition import Condition, Selection, identities
 from rollview.live.serve.diff import PIECE, Diff, selected
 from rollview.live.serve.envelopes import filtered
-from rollview.live.serve.subscription import Subscription
+from rollview.live.serve.subscription import Behind, CutOff, Subscription
 
 Value = tuple[int, ...]
 
@@ -46,6 +47,9 @@ class _Lane:
             del self.by_value[value]
         if subscription.options.progress:
             self.progress.remove(subscription)
+
+    def all(self) -> list[Subscription]:
+        return [subscription for found in list(self.by_value.values()) for subscription in found]
 
     def parts(self, diff: Diff) -> Iterator[tuple[Subscription, Diff]]:
         """The part of a diff that each subscriber gets; none for those that it does not concern."""
@@ -98,6 +102,7 @@ class Subscribers:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
+        self._holding: dict[int, Subscription] = {}  # those that hold up whoever changes the view
         self._all: dict[int, tuple[Subscription, Asked, Value]] = {}
         self._lanes: dict[Asked, _Lane] = {}
 
@@ -111,14 +116,19 @@ class Subscribers:
         with core.lock:
             value = Selection(core, Condition(condition.values), self._settings).value or ()
         with self._lock:
+            if subscription.ended:  # by another thread, meanwhile
+                return
             if asked not in self._lanes:
                 self._lanes[asked] = _Lane(core, condition, self._settings)
             self._lanes[asked].add(value, subscription)
             self._all[id(subscription)] = subscription, asked, value
+            if subscription.options.behind is Behind.HOLD:
+                self._holding[id(subscription)] = subscription
 
     def remove(self, subscription: Subscription) -> None:
         """Removes a subscriber, if it is still there."""
         with self._lock:
+            self._holding.pop(id(subscription), None)
             if (found := self._all.pop(id(subscription), None)) is not None:
                 _, asked, value = found
                 self._lanes[asked].remove(value, subscription)
@@ -137,15 +147,36 @@ class Subscribers:
         with self._lock:
             return [subscription for subscription, _, _ in self._all.values()]
 
+    def check_reader(self) -> None:
+        """Raises UserError if a change of the view would wait for the thread that makes it."""
+        for subscription in list(self._holding.values()) if self._holding else ():
+            subscription.check_reader()
+
     def deliver(self, diff: Diff) -> None:
-        """Offers each subscriber its part of a diff."""
+        """Offers each subscriber its part of a diff. Those who cannot get theirs end with the reason."""
+        try:
+            self._deliver(diff)
+        except BaseException:  # Ctrl-C: it is not known who has got it
+            for subscription in self.all():
+                subscription.end(CutOff(subscription.token, "a diff was interrupted while it was handed out"))
+            raise
+
+    def _deliver(self, diff: Diff) -> None:
         with self._lock:
             lanes = list(self._lanes.values())
         for lane in lanes:
-            with diff.core.lock:
-                parts = list(lane.parts(diff))
+            try:
+                with diff.core.lock:
+                    parts = list(lane.parts(diff))
+            except Exception as error:  # a condition that fails over some row, or no room for the part
+                for subscription in lane.all():
+                    subscription.end(_failed(error))
+                continue
             for subscription, part in parts:
-                subscription.offer(part)
+                try:
+                    subscription.offer(part)
+                except Exception as error:  # no room for what is waiting
+                    subscription.end(_failed(error))
 
     def numbers(self) -> set[int] | None:
         """The numbers of interned values that are still needed: by diffs that are waiting, and by conditions. None if
@@ -158,6 +189,10 @@ class Subscribers:
                     return None
                 found |= diff.numbers()
         return found
+
+
+def _failed(error: Exception) -> Exception:
+    return named_error("A subscriber could not be told of a diff", error)
 
 
 def _part(diff: Diff, places: list[int]) -> Change:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 
-from rollview.errors import RollviewError, UserError
+from rollview.errors import RollviewError, UserError, named_error
 from rollview.live.serve.condition import Condition
 from rollview.live.serve.diff import Batch, Diff, Form, merged
 from rollview.live.serve.token import Place
@@ -28,14 +28,16 @@ class Behind(str, Enum):
 
 
 class CutOff(RollviewError):
-    """A subscriber was too slow. ``token`` is where it can resume."""
+    """A subscriber was too slow, or a diff could not be handed out. ``token`` is where it can resume."""
 
     code = "cut_off"
 
-    def __init__(self, token: str) -> None:
+    def __init__(
+        self, token: str, why: str = "more diffs were waiting than its queue holds, and when_behind is 'cut'"
+    ) -> None:
         super().__init__(
             "The subscription was cut off",
-            why="more diffs were waiting than its queue holds, and when_behind is 'cut'",
+            why=why,
             todo="subscribe again with since= and the token of this error, or take when_behind='merge'",
         )
         self.token = token
@@ -93,7 +95,7 @@ class Subscription:
             if diff.empty and self._waiting and self._waiting[-1].empty and not self._waiting[-1].snapshot:
                 self._waiting.pop()  # of several that only tell how far the view is, the last one does
             elif self._full(diff):
-                self._make_room(diff)
+                diff = self._with_room(diff)
             if not self.ended:
                 self._add(diff)
                 self._changed.notify_all()
@@ -104,23 +106,26 @@ class Subscription:
             bool(self._waiting) and self._rows + _size(diff) > self.options.rows
         )
 
-    def _make_room(self, diff: Diff) -> None:
+    def _with_room(self, diff: Diff) -> Diff:
+        """Makes room for a diff; what is to be added: the diff, or all that is waiting and the diff as one."""
         if self.options.behind is Behind.CUT:
             self._end(CutOff(self.token))
-            return
-        if self.options.behind is Behind.MERGE:
-            both = merged(list(self._waiting))
+        elif self.options.behind is Behind.MERGE:
+            diff = merged([*self._waiting, diff])
             self._waiting.clear()
             self._rows = 0
-            self._add(both)
-            return
-        if self._reader == threading.get_ident():
+        elif self._reader != threading.get_ident():  # see check_reader
+            self._changed.wait_for(lambda: self.ended or not self._full(diff))
+        return diff
+
+    def check_reader(self) -> None:
+        """Raises UserError if this thread would wait for itself if it changed the view."""
+        if self._reader == threading.get_ident() and len(self._waiting) >= self.options.waiting and not self.ended:
             raise UserError(
                 "The subscription would wait for itself",
                 why="its queue is full, when_behind is 'hold', and the thread that reads it changes the view",
                 todo="read what is waiting first, or change the view in another thread",
             )
-        self._changed.wait_for(lambda: self.ended or not self._full(diff))
 
     def _add(self, diff: Diff) -> None:
         self._waiting.append(diff)
@@ -134,10 +139,22 @@ class Subscription:
     def take(self) -> Batch | None:
         """The next batch, if one is waiting. Raises the error that has ended the subscription."""
         self._reader = threading.get_ident()
+        try:
+            return self._taken()
+        except Exception as error:
+            if self.error is error:
+                raise
+            # a diff in a file cannot be read: what follows it is of no use
+            self.stop(named := named_error("A diff could not be read", error))
+            raise named from error
+
+    def _taken(self) -> Batch | None:
         batch = next(self._batches, None)
         if batch is None:
             with self._changed:
                 if not self._waiting:
+                    if isinstance(self.error, CutOff):
+                        self.error.token = self.token  # after the last diff that was taken
                     if self.error is not None:
                         raise self.error
                     return None
@@ -153,8 +170,8 @@ class Subscription:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is waiting, not even the end."""
-        return not self._waiting and not self.ended
+        """Whether nothing is waiting: no diff, no rest of one, and not the end."""
+        return not self._waiting and self._current is None and not self.ended
 
     def next(self, timeout: float | None = None) -> Batch | None:
         """The next batch. Waits for it; None if the time is over, or if the subscription is closed."""

@@ -289,6 +289,8 @@ class DeltaReading:
                 found = [row for row in found if having in metadata_of(row["userMetadata"])]
         if not found:
             raise no_such_commit(table, having)
+        if self._folder is not None:  # its time is that of its entry; Spark has the time of the file
+            return self._folder.log(table).info(found[0]["version"])
         return _commit(found[0])
 
     def history(self, table: str, limit: int | None = None, after: int | None = None) -> list[Commit]:
@@ -313,14 +315,17 @@ class DeltaReading:
         return upto - after
 
     def versions_at(self, time: datetime, tables: Sequence[str] | None = None) -> dict[str, int]:
+        asked = self._names.tables() if tables is None else tables
+        found = {table: self._version_at(table, time) for table in asked}
+        return {table: version for table, version in found.items() if version is not None}
+
+    def _version_at(self, table: str, time: datetime) -> int | None:
+        if self._folder is not None:
+            return self._folder.log(table).version_at(time)
         micros = int(time.timestamp() * 1_000_000)
-        found: dict[str, int] = {}
-        for table in self._names.tables() if tables is None else tables:
-            past = self._history(table).where(f"timestamp <= timestamp_micros({micros}L)").selectExpr("max(version)")
-            version = past.collect()[0][0]
-            if version is not None:
-                found[table] = version
-        return found
+        past = self._history(table).where(f"timestamp <= timestamp_micros({micros}L)").selectExpr("max(version)")
+        version: int | None = past.collect()[0][0]
+        return version
 
 
 def _in_order(commits: Sequence[Commit]) -> list[Commit]:
