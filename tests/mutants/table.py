@@ -77,7 +77,6 @@ MUTANTS = [
             "first, last = self.delta(start, middle), self.delta(middle, end)",
             "first, last = self.delta(start, middle), None",
         ),
-        ("what connects a half is left out", "return [*path, *range(start, end)]", "return [*range(start, end)]"),
         ("conditions are forgotten", "if n <= names and not (done and n <= done)]", "if False]"),
     ),
     *_of(
