@@ -29,6 +29,9 @@ OK, MISTAKE, USAGE, DIFFERENT, NOT_INCREMENTAL, BUG = 0, 1, 2, 3, 4, 70
 
 _LONGEST = 1000
 
+#: Words up to this length are not cut to make room for a table.
+_WORD = 16
+
 #: What takes longer than so many seconds shows that it goes on.
 _QUIET = 2.0
 
@@ -52,16 +55,33 @@ class Screen:
         print(json.dumps(_plain(value), ensure_ascii=False))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
+        """Rows below each other under the names of their columns; if the screen is too narrow for that, each row by
+        itself, a value on each line."""
+        least = _least_widths(columns, rows)
+        if sum(least) + 3 * len(columns) > self.out.width:
+            self._records(columns, rows, title)
+            return
         table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", pad_edge=False)
         numeric = [
             all(row[i] == "" or isinstance(row[i], int | float | decimal.Decimal | None) for row in rows) and bool(rows)
             for i in range(len(columns))
         ]
-        for name, right in zip(columns, numeric, strict=True):
-            table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        for name, right, width in zip(columns, numeric, least, strict=True):
+            table.add_column(Text(name), justify="right" if right else "left", overflow="fold", min_width=width)
         for row in rows:
             table.add_row(*[Text(_cell(value)) if not isinstance(value, Text) else value for value in row])
         self.out.print(table)
+
+    def _records(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None) -> None:
+        for row in rows:
+            record = Table(box=None, show_header=False, title=title, title_justify="left", pad_edge=False)
+            record.add_column(style="bold", no_wrap=True)
+            record.add_column(overflow="fold")
+            for name, value in zip(columns, row, strict=True):
+                record.add_row(Text(name), Text(_cell(value)))
+            self.out.print(record)
+            self.out.print()
+            title = None
 
     def result(self, result: Answer | DataFrame, limit: int) -> None:
         """Shows the rows of a statement, up to a limit, and whether there are more."""
@@ -144,6 +164,15 @@ def _console(stream: Any) -> Console:
         return Console(file=stream)
     width = int(os.environ.get("COLUMNS", "0")) or 10_000
     return Console(file=stream, width=width, color_system=None, force_terminal=False)
+
+
+def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """How narrow each column can be without a name or number that is cut, or many words that are."""
+    widths = []
+    for i, name in enumerate(columns):
+        words = [word for row in rows for word in _cell(row[i]).split()]
+        widths.append(max([len(name), *(min(len(word), _WORD) for word in words)]))
+    return widths
 
 
 def _cell(value: Any) -> str:
