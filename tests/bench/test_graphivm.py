@@ -238,8 +238,15 @@ def test_a_fanout_is_the_number_of_followers(data: Data) -> None:
     assert sorted(Counter(row[0] for row in minus(after, before)).values()) == [3] * 5
 
 
+#: Parts that build several graphs even at this scale.
+LONG = {"simple", "fanout", "joins", "modifications", "kernels"}
+
+
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("part", [name for name in PARTS if name != "follow"])
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PARTS if name != "follow"],
+)
 def test_each_part_has_figures(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a bound is reached, says nothing at this scale."""
     monkeypatch.setattr(ready, "_process", lambda cache: 0.5)
@@ -255,6 +262,7 @@ def test_each_part_has_figures(part: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert len(fanouts) == 2 * len(LENGTHS)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_following_has_figures() -> None:
     rows = run(0.0003, "follow").to_dict()["rows"]

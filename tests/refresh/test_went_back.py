@@ -95,8 +95,13 @@ def test_status_without_spark_says_that_a_log_went_back(tmp_path: Path) -> None:
     assert fresh == ["other"]
 
 
-@pytest.mark.parametrize("more", [0, 1, 2])
-@pytest.mark.parametrize("kind", KINDS)
+BACK = [(kind, more) for kind in KINDS for more in (0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [pytest.param(*each, marks=[pytest.mark.slow] * (each in (("delta", 0), ("delta", 1)))) for each in BACK],
+)
 def test_views_follow_a_log_back(kind: str, more: int, opened: Callable[..., Rollview], tmp_path: Path) -> None:
     three_rows(opened(kind)).close()
     last = tmp_path / "warehouse" / "t" / "_delta_log" / f"{3:020}.json"
