@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rollview.cli.render import Screen
 
 COLUMNS = ["view", "strategy", "rows written", "seconds"]
-ROWS = [["per_city", "aggregate_merge", 1_234_567, 0.125], ["all of the others", "full", None, 12.5]]
+ROWS: list[list[Any]] = [["per_city", "aggregate_merge", 1_234_567, 0.125], ["all of the others", "full", None, 12.5]]
 
 
 def shown(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
