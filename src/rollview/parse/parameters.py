@@ -20,19 +20,13 @@ from typing import Any
 from sqlglot import TokenType
 
 from rollview.errors import Place, UserError, nearest
+from rollview.parse.spelling import ends_value
 from rollview.parse.tokens import SqlTokens, Word
 
 #: Values by name, for ``:name``, or in the order of the text, for ``?``.
 Args = Mapping[str, Any] | Sequence[Any]
 
-#: An expression begins after these words; after any other word, a colon begins a path into the value of that name.
-_BEFORE_EXPRESSIONS = {
-    "ALL", "AND", "BETWEEN", "BY", "CASE", "DEFAULT", "DISTINCT", "DIV", "ELSE", "ESCAPE", "FOR", "FROM", "HAVING",
-    "ILIKE", "IN", "INTERVAL", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "QUALIFY", "RANGE", "REGEXP",
-    "RETURN", "RLIKE", "ROWS", "SELECT", "SET", "THEN", "VALUES", "WHEN", "WHERE",
-}  # fmt: skip
 _MOMENTS = (("OF", "TIMESTAMP"), ("OF", "POSITION"))  # REFRESH MATERIALIZED VIEW v AS OF TIMESTAMP :time
-_CLOSING = (")", "]", "}")
 
 _MOST_DIGITS = 38
 
@@ -70,10 +64,7 @@ def _ends_value(before: Sequence[Word]) -> bool:
     """Whether a value or a name ends with these tokens, so that a colon after them is a path or a type."""
     if not before or tuple(word.text.upper() for word in before) in _MOMENTS:
         return False
-    token = before[-1]
-    if not token.plain or token.kind is TokenType.NUMBER or token.text in _CLOSING:
-        return True
-    return token.text.isidentifier() and token.text.upper() not in _BEFORE_EXPRESSIONS
+    return ends_value(before[-1].text, before[-1].kind)
 
 
 def bound(statements: Sequence[str], args: Args, raw: Callable[[], bool] = lambda: False) -> list[str]:

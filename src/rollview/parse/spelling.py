@@ -24,8 +24,20 @@ _CLAUSES = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.HAVING}
 #: A value follows these tokens, so LIMIT is a name there.
 _BEFORE_VALUES = {TokenType.L_PAREN, TokenType.COMMA, TokenType.DISTINCT}
 
-#: A bracket after these words does not hold the arguments of a function.
-_NO_CALLS = {"OVER", "GROUP", "AS", "IN", "FROM", "JOIN", "USING", "ON", "WHERE", "AND", "OR", "NOT", "SELECT"}
+#: An expression begins after these words; after any other word, a colon begins a path into the value of that name.
+_BEFORE_EXPRESSIONS = {
+    "ALL", "AND", "BETWEEN", "BY", "CASE", "DEFAULT", "DISTINCT", "DIV", "ELSE", "ESCAPE", "FOR", "FROM", "HAVING",
+    "ILIKE", "IN", "INTERVAL", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "QUALIFY", "RANGE", "REGEXP",
+    "RETURN", "RLIKE", "ROWS", "SELECT", "SET", "THEN", "VALUES", "WHEN", "WHERE",
+}  # fmt: skip
+
+#: After these words, too, a bracket does not hold the arguments of a function.
+_BEFORE_BRACKETS = {
+    "ANY", "AS", "EXCEPT", "EXISTS", "GROUP", "INTERSECT", "IS", "JOIN", "LATERAL", "MINUS", "OVER", "SOME", "TABLE",
+    "UNION", "USING", "WITH",
+}  # fmt: skip
+
+_VALUES = {TokenType.IDENTIFIER, TokenType.NUMBER}
 
 #: What a bracket holds if it is a subquery.
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.TABLE}
@@ -72,7 +84,8 @@ def refuse_clauses_in_calls(tokens: Sequence[Token], sql: str) -> None:
 
 
 def _is_function(token: Token) -> bool:
-    return token.text.isidentifier() and token.text.upper() not in _NO_CALLS
+    word = token.text.upper()
+    return word.isidentifier() and word not in _BEFORE_EXPRESSIONS and word not in _BEFORE_BRACKETS
 
 
 def _error(what: str, token: Token, sql: str) -> ParseError:
@@ -100,7 +113,7 @@ def paths_in_brackets(tokens: list[Token]) -> list[Token]:
             types += 1
         elif kind is TokenType.GT and types:
             types -= 1
-        if kind is TokenType.COLON and not types and found and _ends_value(found[-1]):
+        if kind is TokenType.COLON and not types and found and ends_value(found[-1].text, found[-1].token_type):
             parts, end = _steps(tokens, i + 1)
             if parts:
                 found += _bracket(parts, token, tokens[end - 1])
@@ -121,10 +134,11 @@ def path_of(node: exp.Bracket) -> Path | None:
     return Path(path, last or None)
 
 
-def _ends_value(token: Token) -> bool:
-    if token.token_type in _CLOSES or token.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+def ends_value(text: str, kind: TokenType) -> bool:
+    """Whether a value or a name ends with a token, so that a colon after it is no parameter but a path or a type."""
+    if kind in _VALUES or kind in _CLOSES or kind.name.endswith("STRING"):
         return True
-    return token.text.isidentifier()
+    return text.isidentifier() and text.upper() not in _BEFORE_EXPRESSIONS
 
 
 def _steps(tokens: Sequence[Token], first: int) -> tuple[list[Token], int]:
