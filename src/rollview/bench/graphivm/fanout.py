@@ -20,7 +20,7 @@ from rollview.live.core import Core
 
 FANOUTS = (1, 10, 30, 50, 70, 100)
 
-#: Classic IVM that keeps the view, as against the graph alone: at least so many times as long, by fanout.
+#: By fanout: the least ratio of the time of classic IVM that keeps the view to the time of the graph alone.
 _KEPT = {10: 5.0, 100: 50.0}
 
 _KINDS = (Kind.CLASSIC, Kind.OUTER)
@@ -53,7 +53,7 @@ def run(room: Room) -> Iterator[Claimed]:
 
 
 def with_fanout(data: Data, users: int, fanout: int) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    """The tables with so many more users who have so many followers each; and a tweet of each, as weighted rows."""
+    """The tables with more users, each with as many followers; and one tweet of each, as weighted rows."""
     new = data.next + np.arange(users, dtype=np.int64)
     followed = np.random.default_rng(fanout).permutation(np.repeat(new, fanout))
     more = table_of("follower", [followed, data.next + users + np.arange(users * fanout, dtype=np.int64)])

@@ -13,7 +13,7 @@ from importlib import import_module
 
 
 def seconds(followers: str, tweets: str, count: int, eager: bool, delivered: bool) -> float:
-    """The CPU seconds of a run with so many tweets: followers are there at the first time, tweets come later."""
+    """The CPU seconds of a run with a number of tweets. All followers come at the first time, the tweets later."""
     pw = import_module("pathway")
     read_parquet = import_module("pandas").read_parquet
     follower, tweet = read_parquet(followers), read_parquet(tweets).head(count)

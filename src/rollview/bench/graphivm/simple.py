@@ -47,7 +47,7 @@ def run(room: Room) -> Iterator[Claimed]:
 
 
 def last_messages(data: Data, count: int) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    """The tables without the last tweets and retweets, and these, as weighted rows: so many together."""
+    """The tables without their last tweets and retweets, and these, ``count`` in all, as weighted rows."""
     dates = np.concatenate([data.tables[name].column("tweetDate").to_numpy() for name in ("tweet", "retweet")])
     last = np.sort(dates)[-count]
     tables, changes = dict(data.tables), {}

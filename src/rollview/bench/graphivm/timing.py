@@ -23,7 +23,7 @@ from rollview.plan.reserved import WEIGHT
 
 #: How many turns count.
 TURNS = 3
-#: There are up to so many, until all together have taken so many seconds.
+#: The most turns. No further turn begins if the turns so far have taken this many seconds.
 _MOST_TURNS, _LEAST_SECONDS = 15, 0.5
 
 
@@ -34,7 +34,7 @@ class Way:
     run: Callable[[], int]
     undo: Callable[[], None]
     count: int
-    #: What the last run returned: the rows of the diffs.
+    #: The rows of the diffs in the last run.
     rows: int = 0
     seconds: list[float] = field(default_factory=list)
 

@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Target:
-    """What a changed row is joined for: a relation to change, or the view (None), and the steps to its rows."""
+    """The target of a changed row, which is a relation or the view (None), and the steps that lead to its rows."""
 
     relation: Relation | None
     steps: tuple[Step, ...]
@@ -102,7 +102,7 @@ def _subtrees(all_: Sequence[Occurrence]) -> Iterator[tuple[int, ...]]:
 def _lookups(
     all_: Sequence[Occurrence], each: Occurrence, parts: Sequence[int], relations: dict[tuple[int, ...], Relation]
 ) -> tuple[Step, ...]:
-    """What a row of one occurrence is joined with to have those of some parts: what each neighbour there leads to."""
+    """The relations that a row of one occurrence is joined with, so that it has the columns of some parts."""
     steps = []
     for other, value in each.keys.items():
         if other in parts:

@@ -1,4 +1,4 @@
-"""What the generated functions of all peers call: relations with indexes, in an arena.
+"""Functions that the generated functions of all peers call: relations with indexes, in an arena.
 
 A relation in the plan has its table, the words of a row, how many indexes there are, and of each the table and the
 column. Behind a row are its count and its places in lists. A value of an index has its key and the slot of its list.
