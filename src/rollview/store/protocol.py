@@ -29,9 +29,7 @@ from rollview.parse.stored_names import is_reserved
 from rollview.parse.tables import TableStatement
 from rollview.store.edits import Edit
 
-#: Columns that ``changes`` adds to a table's own. The time is near that of the commit; ``history`` has the exact one,
-#: and the commit clock orders commits by it. (Delta's feed has the time of the log's file, unless a table has in-commit
-#: timestamps.)
+#: Columns that ``changes`` adds to a table's own. The time of a row is that of its commit in ``history``.
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIME = "_commit_timestamp"

@@ -206,7 +206,7 @@ class DeltaReading:
             with _gone(table, after + 1):
                 feed = reader.option("endingVersion", upto).table(name)
                 self._probe(feed)
-                return feed
+                return self._dated(feed, table, after, upto)
         except PySparkException as error:
             if "CHANGE_DATA" not in (error.getCondition() or "").upper():
                 raise
@@ -252,6 +252,16 @@ class DeltaReading:
     def columns(self, table: str, version: int | None = None) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in self.schema(table, version).fields]
 
+    def _dated(self, feed: DataFrame, table: str, after: int, upto: int) -> DataFrame:
+        """The feed with the times of the entries in the log, as ``history`` has them: Spark dates rows by the files."""
+        if self._folder is None:
+            return feed
+        log = self._folder.log(table)
+        times = (round(log.info(version).time.timestamp() * 1000) for version in range(after + 1, upto + 1))
+        of_each = f"array({', '.join(f'{time}L' for time in times)})"
+        time = f"timestamp_millis({of_each}[int({COMMIT_VERSION} - {after + 1}L)]) AS {COMMIT_TIME}"
+        return feed.selectExpr(*(time if name == COMMIT_TIME else quote_name((name,)) for name in feed.columns))
+
     def _probe(self, feed: DataFrame) -> None:
         """Plans a read of the change feed: only then does Delta report that a part was never recorded."""
         feed.isEmpty()
@@ -271,8 +281,11 @@ class DeltaReading:
     def _compare(self, table: str, after: int, upto: int, columns: Sequence[str] | None) -> DataFrame:
         new = self.read(table, upto)
         old = new.where("false") if after < 0 else self.read(table, after)
-        entry = self._history(table).where(f"version = {upto}").collect()[0]
-        between = Between(table, self._names.sql_name(table), after, upto, entry["timestamp"])
+        if self._folder is not None:
+            time = self._folder.log(table).info(upto).time
+        else:
+            time = self._history(table).where(f"version = {upto}").collect()[0]["timestamp"]
+        between = Between(table, self._names.sql_name(table), after, upto, time)
         return compared(self._spark, between, old, new, columns)
 
     def _history(self, table: str, limit: int | None = None) -> DataFrame:
