@@ -440,6 +440,32 @@ def test_who_is_cut_off_within_a_diff_resumes_after_it() -> None:
     assert mirror.take(waiting(live.changes(since=caught.value.token))).rows == held(live)
 
 
+@pytest.mark.parametrize("where", [None, "price > 1"])
+def test_who_is_cut_off_within_a_snapshot_gets_it_again(where: str | None) -> None:
+    rv = opened()
+    live = rv.live(JOIN)
+    slow = live.changes(snapshot=True, where=where, waiting=1, batch_rows=1, when_behind="cut")
+    begun = slow.token
+    mirror = Mirror()
+    first = slow.next(0)
+    assert first is not None and not first.complete
+    mirror(first)
+    assert first.token == begun != live.token
+    for n in range(10, 14):
+        rv.sql(f"INSERT INTO sale VALUES ({n}, 'a', {n})")
+        live.poll()
+    for token in (begun, first.token):
+        resumed = waiting(live.changes(since=token, where=where))
+        assert [batch.snapshot for batch in resumed] == [True]
+        assert Mirror().take(resumed).rows == Mirror().take(waiting(live.changes(snapshot=True, where=where))).rows
+    with pytest.raises(CutOff) as caught:
+        mirror.take(slow)
+    assert mirror.rows
+    assert caught.value.token == mirror.token
+    again = waiting(live.changes(since=caught.value.token, where=where))
+    assert mirror.take(again).rows == Mirror().take(waiting(live.changes(snapshot=True, where=where))).rows
+
+
 def test_who_cannot_read_a_diff_is_told_so_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     live = opened().live(JOIN)
     changes, ends = live.changes(), list[BaseException | None]()

@@ -265,6 +265,8 @@ class Live:
             return state.nothing()
         definition = self._definition
         vector = vector_in(since, state.place, definition.fingerprint, definition.title)
+        if vector is None:
+            return state.snapshot(options.condition)
         if vector == state.place.vector:
             return state.nothing()
         with self._engine.beside():

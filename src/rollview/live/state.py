@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -202,7 +203,7 @@ class State:
             net = core.net()
             for rows, weights in self.rows(condition):
                 net.add(rows, weights)
-            return Diff(core, net.done(), self.place, self.place, snapshot=True)
+            return Diff(core, net.done(), replace(self.place, before_all=True), self.place, snapshot=True)
 
     def since(self, vector: Vector, condition: Condition) -> Diff:
         """The exact net change from another vector to where the view stands: it goes there and comes back."""

@@ -21,23 +21,25 @@ _BEGIN = "rv1."
 @dataclass(frozen=True)
 class Place:
     """Where a view stands: the vector, how many changes it has been given that are in no commit, the number of the diff
-    since the live view was made, and the time."""
+    since the live view was made, and the time. A subscriber that has not got the whole of its snapshot stands before
+    all rows (``before_all``)."""
 
     vector: Vector
     given: int
     number: int
     time: datetime
+    before_all: bool = False
 
     def token(self, fingerprint: str) -> str:
         """The token of the place, in a view of this fingerprint."""
         at = {table: [identity.table_id, identity.version, identity.mark] for table, identity in self.vector.items()}
-        told = {"view": fingerprint[:16], "at": at, "given": self.given}
+        told = {"view": fingerprint[:16], "at": None if self.before_all else at, "given": self.given}
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return _BEGIN + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def vector_in(token: str, here: Place, fingerprint: str, title: str) -> dict[str, Identity]:
-    """The vector that a token stands for. ``here`` is where the same view stands now."""
+def vector_in(token: str, here: Place, fingerprint: str, title: str) -> dict[str, Identity] | None:
+    """The vector that a token stands for, None if it is before all rows. ``here`` is where the same view stands now."""
     found = _read(token)
     if found.get("view") != fingerprint[:16]:
         raise UserError(
@@ -46,6 +48,8 @@ def vector_in(token: str, here: Place, fingerprint: str, title: str) -> dict[str
             todo="begin again with a snapshot: snapshot=True",
         )
     at = found["at"]
+    if at is None:
+        return None
     if set(at) != set(here.vector):
         raise UserError(f"The token does not name the tables of {title}", todo="give a token as it was received")
     if found.get("given", 0) != here.given:
@@ -61,7 +65,8 @@ def _read(token: str) -> dict[str, Any]:
             raise ValueError(token)
         text = token.removeprefix(_BEGIN)
         found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        if not isinstance(found["at"], dict) or any(len(each) != 3 for each in found["at"].values()):
+        at = found["at"]
+        if at is not None and (not isinstance(at, dict) or any(len(each) != 3 for each in at.values())):
             raise ValueError(token)
         return dict(found)
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
