@@ -16,7 +16,7 @@ from rollview.engine.session import DELTA_SETTINGS, delta_package, start_session
 from rollview.errors import UserError
 from rollview.limits import DEFAULT, Limits
 from rollview.live.graph.protocol import GraphOf
-from seeds import VARIABLE, choose_seed
+from seeds import VARIABLE, choose_seed, sample
 from stores import KINDS, need_delta
 
 PROTOCOLS = ("classic", "connect")
@@ -48,10 +48,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others, and `make test`
-    runs these in a process of their own beside the others."""
+    runs these in a process of their own beside the others. Of the cases of a test that is marked ``one_in(n)``, those
+    that the seed does not choose are slow."""
+    families: dict[str, list[pytest.Item]] = {}
     for item in items:
         if _ON_SPARK & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
+        if item.get_closest_marker("one_in"):
+            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in families.values():
+        marker = family[0].get_closest_marker("one_in")
+        assert marker
+        chosen = sample(family, marker.args[0])
+        for item in family:
+            if item not in chosen:
+                item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)

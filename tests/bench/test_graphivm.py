@@ -128,12 +128,14 @@ def is_kept(kind: Kind, view: JoinView, tables: Tables, *, keep: bool) -> None:
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("kind", [Kind.CLASSIC, Kind.AUXILIARY])
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.one_in(4)
 def test_a_peer_computes_what_duckdb_does(view: JoinView, kind: Kind, keep: bool, data: Data) -> None:
     is_kept(kind, view, data.tables, keep=keep)
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("view", [v for v in VIEWS.values() if v.by is None], ids=lambda view: view.name)
+@pytest.mark.one_in(6)
 def test_the_full_outer_join_table_computes_what_duckdb_does(view: JoinView, data: Data) -> None:
     is_kept(Kind.OUTER, view, data.tables, keep=False)
 
@@ -247,6 +249,7 @@ LONG = {"simple", "fanout", "joins", "modifications", "kernels"}
     "part",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PARTS if name != "follow"],
 )
+@pytest.mark.one_in(4)
 def test_each_part_has_figures(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a bound is reached, says nothing at this scale."""
     monkeypatch.setattr(ready, "_process", lambda cache: 0.5)

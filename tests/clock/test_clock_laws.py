@@ -141,6 +141,7 @@ def _is(one: Identity | None, other: Identity) -> bool:
 
 
 @pytest.mark.parametrize("number", range(25))
+@pytest.mark.one_in(4)
 def test_positions_times_and_vectors_lead_to_each_other(number: int) -> None:
     history = History(choose_seed() * 1000 + number)
     history.run(60)

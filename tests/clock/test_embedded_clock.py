@@ -253,10 +253,11 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.one_in(2)
 def test_a_kill_between_any_two_writes_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
-    """A look is killed at its first write, then at its second, and so on, until one ends. Tidying is part of it."""
+    """A look is killed at every third of its writes until one ends, and the next one at others. Tidying is part of it."""
     often = Limits(clock_commits=3)
     store, _ = opened(folder)
     known: list[Unit] = []
@@ -269,9 +270,10 @@ def test_a_kill_between_any_two_writes_loses_nothing(
             _kill(patched, at, before)
             try:
                 clock.look(["a"])
-                at, ended = 1, ended + 1
+                ended += 1
+                at = 1 + ended % 3
             except Killed:
-                at, kills = at + 1, kills + 1
+                at, kills = at + 3, kills + 1
         again = opened(folder)[1]
         units = again.units()
         assert units[: len(known)] == known
@@ -279,7 +281,7 @@ def test_a_kill_between_any_two_writes_loses_nothing(
     clock = opened(folder)[1]
     clock.look(["a"])
     assert [i.version for u in clock.units() for i in u.tables.values()] == list(range(store.version("a") + 1))
-    assert kills > 60
+    assert kills > 20
 
 
 def _kill(patched: pytest.MonkeyPatch, at: int, before: bool) -> None:
@@ -313,17 +315,17 @@ def _kill(patched: pytest.MonkeyPatch, at: int, before: bool) -> None:
 
 def test_a_clock_of_many_looks_stays_small(folder: Path) -> None:
     """Each look is a commit, with a file of its own; these are merged, and what is old is removed."""
-    store, clock = opened(folder, Limits(clock_commits=10))
+    store, clock = opened(folder, Limits(clock_commits=5))
     reader = opened(folder)[1]
-    for number in range(120):
+    for number in range(60):
         insert(store, "a")
         clock.look(["a"])
-        if number % 35 == 0:  # idle for longer than entries are kept
+        if number % 18 == 0:  # idle for longer than entries are kept
             assert reader.units() == clock.units()
-    assert len(clock.units()) == 121
+    assert len(clock.units()) == 61
     assert opened(folder)[1].units() == reader.units() == clock.units()
-    assert len(list((folder / CLOCK).glob("*.parquet"))) < 50
-    assert len(list((folder / CLOCK / "_delta_log").iterdir())) < 40
+    assert len(list((folder / CLOCK).glob("*.parquet"))) < 25
+    assert len(list((folder / CLOCK / "_delta_log").iterdir())) < 22
 
 
 def _pretend(folder: Path, table: str, commits: int) -> None:

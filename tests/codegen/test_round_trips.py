@@ -45,6 +45,7 @@ def db() -> duckdb.DuckDBPyConnection:
 
 
 @pytest.mark.parametrize("name", GOOD)
+@pytest.mark.one_in(4)
 def test_every_conformance_view_survives_the_round_trip_on_duckdb(db: duckdb.DuckDBPyConnection, name: str) -> None:
     sql = VIEWS[name].sql
     compiled = compile_view(sql, duck.finder(duck.shop_tables()))
@@ -67,6 +68,7 @@ def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", sorted(tpch_suite.queries()))
+@pytest.mark.one_in(4)
 def test_every_query_of_tpch_survives_the_round_trip_on_duckdb(tpch: Path, name: str) -> None:
     sql = tpch_suite.queries()[name]
     with duckdb.connect() as db:

@@ -78,6 +78,7 @@ _JOINS = [
 
 
 @pytest.mark.parametrize("sql", _JOINS)
+@pytest.mark.one_in(2)
 def test_joins_of_which_some_tables_change(versions: Versions, sql: str) -> None:
     for seed in numbers(4):
         check(versions, seed, [PLAIN, COMPLETE], sql)
@@ -117,6 +118,7 @@ def _windows() -> list[str]:
 
 
 @pytest.mark.parametrize("sql", _windows())
+@pytest.mark.one_in(4)
 def test_windows_from_the_first_touched_position_on(versions: Versions, sql: str) -> None:
     for seed in numbers(1):
         check(versions, seed, [PLAIN, COMPLETE], sql)

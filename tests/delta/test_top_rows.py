@@ -74,6 +74,7 @@ def read(result: RefreshResult) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["top", "numbered", "latest", "with_number", "by_value", "of_a_bag"])
+@pytest.mark.one_in(2)
 def test_the_table_is_read_only_when_too_few_rows_are_left(name: str) -> None:
     rv = filled(random.Random(5))
     rv.create(name, (LIMITS | PARTITIONS)[name])
@@ -117,6 +118,7 @@ def test_a_limit_shows_no_more_than_it_says_and_keeps_no_more_than_it_needs() ->
         "SELECT r, id FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM sale) WHERE r <= 9",
     ],
 )
+@pytest.mark.one_in(2)
 def test_what_only_looks_like_first_rows_is_right_too(query: str) -> None:
     rng = random.Random(7)
     rv = filled(rng)

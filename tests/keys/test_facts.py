@@ -92,6 +92,7 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+@pytest.mark.one_in(3)
 def test_the_key_of_every_operator_is_true_of_random_rows(operator: type[Node]) -> None:
     tables = duck.finder(generate.TABLES)
     plans = [compile_view(sql, tables).keyed for sql in OPERATORS[operator]]
@@ -202,6 +203,7 @@ ONE_ROW = {
 
 
 @pytest.mark.parametrize("sql", ONE_ROW.values(), ids=ONE_ROW)
+@pytest.mark.one_in(2)
 def test_the_empty_key_is_a_key(sql: str) -> None:
     """One row over floating-point sums is found again, whatever its values have become."""
     rv = connect("duckdb:")

@@ -448,7 +448,8 @@ def test_who_is_cut_off_within_a_snapshot_gets_it_again(where: str | None) -> No
     begun = slow.token
     mirror = Mirror()
     first = slow.next(0)
-    assert first is not None and not first.complete
+    assert first is not None
+    assert not first.complete
     mirror(first)
     assert first.token == begun != live.token
     for n in range(10, 14):

@@ -228,6 +228,7 @@ def nested(kind: str, depth: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["redundant", "sum", "case"])
+@pytest.mark.one_in(3)
 def test_200_nested_expressions_are_followed(rv: Rollview, kind: str) -> None:
     follows(rv, nested(kind, 200))
 
@@ -242,6 +243,7 @@ def test_5000_nots_are_refused_in_our_words(rv: Rollview) -> None:
 
 
 @pytest.mark.parametrize("kind", ["redundant", "sum", "case", "subquery"])
+@pytest.mark.one_in(2)
 def test_what_nests_too_deeply_is_refused_in_our_words(rv: Rollview, kind: str) -> None:
     before = sys.getrecursionlimit(), threading.stack_size(), threading.active_count()
     for run, depth in ((lambda sql: rv.create("v", sql), 5000), (rv.sql, 1500)):
@@ -269,6 +271,7 @@ def test_what_nests_too_deeply_is_refused_in_our_words(rv: Rollview, kind: str) 
     ],
     ids=["union all", "union", "or", "and", "in", "columns", "joins"],
 )  # fmt: skip
+@pytest.mark.one_in(3)
 def test_wide_queries_are_followed(rv: Rollview, query: str) -> None:
     follows(rv, query)
 
@@ -294,6 +297,7 @@ def test_wide_queries_are_followed(rv: Rollview, query: str) -> None:
 @pytest.mark.parametrize(
     "g", ["SELECT id, max(x) AS n FROM t GROUP BY id", "SELECT a.id, b.x AS n FROM t a JOIN t b ON a.id = b.x"]
 )
+@pytest.mark.one_in(5)
 def test_views_that_read_a_cte_several_times(rv: Rollview, g: str, query: str) -> None:
     follows(rv, f"WITH g AS ({g}) {query}")
 

@@ -125,6 +125,7 @@ def counts(sql: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.one_in(5)
 def test_twice_the_text_is_about_twice_as_much(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     once, twice = (counts(SHAPES[shape](n), monkeypatch) for n in (20, 40))
     grown = {what: (once[what], twice[what]) for what in once if twice[what] > MOST * once[what]}

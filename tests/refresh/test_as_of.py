@@ -419,6 +419,7 @@ def sent_to_and_fro(views: list[shop.ShopView], limits: Limits, times: int, choo
 
 
 @pytest.mark.parametrize("limits", [PLAIN, EVERYWHERE], ids=["plain", "helpers"])
+@pytest.mark.one_in(2)
 def test_conformance_views_go_to_and_fro(limits: Limits) -> None:
     sent_to_and_fro(sample(VIEWS, 12), limits, 4, random.Random(11))
 

@@ -20,6 +20,7 @@ from rollview.roll.queries import Time, shown
 
 @pytest.mark.parametrize("step", [by_history, by_presence])
 @pytest.mark.parametrize(("tables", "last"), [(2, 5), (3, 4), (4, 2)])
+@pytest.mark.one_in(3)
 def test_every_schedule_covers_each_point_once(step: Step, tables: int, last: int) -> None:
     """Also after every single step, not only where all tables stand level."""
     ends = 0

@@ -50,6 +50,7 @@ def goes_to_and_fro(world: World, seed: int, times: int) -> None:
 
 @pytest.mark.parametrize("present_only", [False, True], ids=["history", "presence"])
 @pytest.mark.parametrize("seed", numbers(4))
+@pytest.mark.one_in(4)
 def test_a_delta_leads_to_every_position(seed: int, present_only: bool) -> None:
     world = propagated(seed, present_only=present_only)
     goes_to_and_fro(world, seed, 4)

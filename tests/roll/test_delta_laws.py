@@ -50,6 +50,7 @@ def stored(world: World) -> object:
 
 @pytest.mark.parametrize("way", ["apply", "refresh"])
 @pytest.mark.parametrize("seed", numbers(3))
+@pytest.mark.one_in(3)
 def test_the_way_to_a_position_leaves_no_trace(seed: int, way: str) -> None:
     """From a to b to c is from a to c, and there and back is nowhere; by the delta, by refreshing, and by both in turns."""
     choose, world = random.Random(seed), happened(seed)

@@ -69,8 +69,9 @@ def every_kill(seed: int, one_in: int, *, prunes: bool) -> None:
 
 
 @pytest.mark.parametrize("prunes", [False, True])
+@pytest.mark.one_in(2)
 def test_a_kill_between_two_writes_loses_nothing(prunes: bool) -> None:
-    every_kill(next(iter(numbers(1))), 12, prunes=prunes)
+    every_kill(next(iter(numbers(1))), 30, prunes=prunes)
 
 
 @pytest.mark.slow

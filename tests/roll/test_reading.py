@@ -107,6 +107,7 @@ def told_at_each(frame: Any, after: int, upto: int) -> dict[int, dict[Any, int]]
 
 
 @pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.one_in(3)
 def test_a_view_is_read_where_its_delta_reaches_without_its_tables(name: str) -> None:
     rv = filled()
     rv.create(name, VIEWS[name], policy="INCREMENTAL")
@@ -128,6 +129,7 @@ def test_a_view_is_read_where_its_delta_reaches_without_its_tables(name: str) ->
 
 
 @pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.one_in(3)
 def test_changes_between_any_two_moments_of_a_delta(name: str) -> None:
     rv = filled()
     rv.create(name, VIEWS[name], policy="INCREMENTAL")
@@ -275,6 +277,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("query", OTHERS)
+@pytest.mark.one_in(3)
 def test_changes_of_a_view_that_cannot_be_propagated(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from rollview.roll.between import _ViewChanges
 

@@ -72,6 +72,7 @@ def test_equation_2_over_old_versions_is_right_for_its_whole_interval_and_wrong_
         assert world.shown() == world.shown_at(world.extent().mark)
 
 
+@pytest.mark.slow
 def test_the_time_of_a_joined_row_is_the_greatest_by_history_and_the_least_by_presence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -104,6 +105,7 @@ def test_the_way_changes_only_where_all_tables_stand_level(monkeypatch: pytest.M
     assert is_broken(lambda seed: by_turns(seed, both))
 
 
+@pytest.mark.slow
 def test_an_interval_ends_no_later_than_the_oldest_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each table is read at a moment of its own, which may be before the end of the interval."""
     choose = random.Random(3)

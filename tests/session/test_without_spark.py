@@ -92,6 +92,7 @@ def test_commands_that_move_no_rows_need_no_spark(run: Any, arguments: list[str]
     assert (done.exit_code, said in done.output) == (code, True), done.output
 
 
+@pytest.mark.slow
 def test_a_process_that_moves_no_rows_takes_little_more_than_the_import(store: EmbeddedStore) -> None:
     """Two seconds where the import takes 0.7, as a ratio, so that it holds on a slow machine and on a busy one."""
 

@@ -11,6 +11,7 @@ from noisy import NoisyEngine, alike, answers, noisy, right, shown
 from rollview import NotIncremental, Rollview
 from rollview.delta.analysis.inexact import makes_inexact
 from rollview.parse.stored_names import HELPER_PREFIX
+from seeds import sample
 
 _SUMS = "(SELECT g, SUM(x) AS s FROM t GROUP BY g)"
 _NUMBERS = "(SELECT g, COUNT(*) AS n FROM t GROUP BY g)"
@@ -144,7 +145,7 @@ def test_no_sum_of_floats_repeats_on_the_noisy_engine() -> None:
 
 
 def test_views_over_sums_that_do_not_repeat_are_right_and_followed() -> None:
-    follow(SHAPES, 2)
+    follow(dict(sample(list(SHAPES.items()), 2)), 2)
 
 
 @pytest.mark.slow

@@ -376,6 +376,7 @@ def test_windows_that_look_backward_have_helpers_for_all_that_is_before(session:
 
 
 @pytest.mark.parametrize("over", ORDERS[:2])
+@pytest.mark.one_in(2)
 def test_appending_in_order_reads_nothing_of_what_was_there(
     session: Rollview, over: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
