@@ -279,7 +279,7 @@ class Rollview(Moments):
         """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
         to the newest one. No base table is read. The result's strategy is ``apply``."""
         found = self._name(name)
-        return apply(self.catalog, found, None if as_of is None else position_of(self.catalog, as_of))
+        return apply(self.catalog, found, None if as_of is None else position_of(self.catalog, found, as_of))
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""
