@@ -38,8 +38,8 @@ def position_of(catalog: Catalog, view: str, as_of: AsOf) -> int:
     """The position of a moment for a view. Raises UserError if a vector lacks a table of the view, and for versions
     that never stood together."""
     goal, position = goal_of(catalog, as_of)
-    for table in sorted(base_tables(catalog, [view])):
-        goal.version(catalog, table)
+    for table in sorted(base_tables(catalog, [view]) - goal.vector.keys()):
+        goal.version(catalog, table)  # says what is missing
     if position is None:
         raise UserError(
             "The tables never stood at these versions together", todo="rv.commits() lists where they stood together"
