@@ -8,9 +8,12 @@ from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import relation_name
 from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
 from rollview.garbage import collected_rarely
+from rollview.keys.branches import BRANCH, TAG
 from rollview.parse.durations import length_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
+from rollview.plan.traits import show_traits
+from rollview.plan.types import shown_type
 from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
 from rollview.refresh.reasons import varies, why_full
 from rollview.refresh.refresh import TOO_MUCH, most_rows_of, used_columns
@@ -45,7 +48,7 @@ def explain_view(catalog: Catalog, name: str) -> Explanation:
         comment=view.comment,
         keep_changes=None if view.keep_changes is None else length_of(view.keep_changes),
         query=view.query.text,
-        columns=tuple((column.name, column.type) for column in view.columns),
+        columns=tuple((column.name, shown_type(column.type)) for column in view.columns),
         reads=tuple(_reads(catalog, view, now)),
         stored=_stored(view),
         key=_key(catalog, view),
@@ -104,8 +107,8 @@ def _behind(commits: int) -> str:
 #: What the kinds of state are, for people.
 _HOW = {
     "keyed": "one row for each row of the query, identified by its key",
-    "bag": "one row for equal rows of the query, with their number",
-    "groups": "one row for each group, with what changes can be added to",
+    "bag": "one row for all equal rows of the query, with their number",
+    "groups": "one row for each group, with the sums and counts that changes are added to",
     "top_rows": "the first rows, and some more in case some of these are deleted",
     "rows": "the rows that the query returned",
 }
@@ -126,7 +129,8 @@ def _key(catalog: Catalog, view: View) -> str:
     labels = {column.name: column.label for column in query.keyed.plan.columns}
     if key is None:
         return "none: equal rows are counted"
-    shown = [labels.get(name, name) if name not in hidden else f"{name} (hidden)" for name in key]
+    shown = [BRANCH if labels.get(name) == TAG else name if name in hidden else labels.get(name, name) for name in key]
+    shown = [f"{text} (hidden)" if name in hidden else text for text, name in zip(shown, key, strict=True)]
     return ", ".join(shown) or "one row at most"
 
 
@@ -141,7 +145,7 @@ def _helpers(catalog: Catalog, view: View) -> list[HelperShown]:
 
 
 def _details(catalog: Catalog, view: View) -> Mapping[str, Sequence[str]]:
-    """Plan → key → SQL → the stages of a refresh in which every table changed."""
+    """Plan → traits → key → SQL → the stages of a refresh in which every table changed."""
     found = catalog.compiled(view)
     if found.query is None:
         return {"plan": [f"none: {found.because or REASONS[found.reason or 'not_compiled']}"]}
@@ -151,6 +155,7 @@ def _details(catalog: Catalog, view: View) -> Mapping[str, Sequence[str]]:
     key = query.keyed.key
     parts = {
         "plan": plan,
+        "traits": show_traits([query.plan]),
         "key": ["none" if key is None else ", ".join(key) or "()"],
         "compiled": print_plan(query.plan, lines=True).splitlines(),
     }

@@ -1,5 +1,5 @@
-"""A long way, gone in steps: each is a refresh to a position of the commit clock, and a commit of its own. A refresh
-that is stopped loses one step at most.
+"""Catch-up done in several commits, or steps: each is a refresh to a position of the commit clock. A refresh that is
+stopped loses one step at most.
 
 way (commits between what the view shows and its goal) → AUTO decides once → steps of some rows or seconds
 """

@@ -33,6 +33,7 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
+from rollview.plan.types import shown_type
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
@@ -122,7 +123,7 @@ class Rollview(Moments):
                 drop_view(self.catalog, name)
             return Answer({"dropped": "STRING"}, [[name]] if there else [])
         if isinstance(statement, DescribeView):
-            columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
+            columns = [[column.name, shown_type(column.type)] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
         return Answer({"plan": "STRING"}, [[explained(self.catalog, name).text(verbose=statement.verbose)]])
