@@ -31,7 +31,7 @@ def versions() -> Versions:
     return Versions(generate.TABLES)
 
 
-#: After so many changes that leave a view's rows as they were, no other change is tried.
+#: After this many changes that leave a view's rows as they were, no other change is tried.
 TRIES = 6
 
 

@@ -90,7 +90,7 @@ def refresh_upstream(
 
 
 def _applied_first(catalog: Catalog, progress: OnResult | None, name: str, goal: Goal) -> RefreshResult | None:
-    """The first step of a view, which is told if there is one."""
+    """The first step of a view; ``progress`` is called with it, if there is one."""
     done = applied_first(catalog, name, goal)
     if done is not None and progress is not None:
         progress(done)

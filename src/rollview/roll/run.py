@@ -54,7 +54,7 @@ def propagate_all(
     steps: int | None = None,
     on_step: OnStep | None = None,
 ) -> list[PropagateOutcome]:
-    """Propagates some views and those that they read, or every view, each by up to so many ``steps``."""
+    """Propagates some views and those that they read, or every view, each by up to ``steps`` queries."""
     run = Run(catalog, pace, steps, on_step)
     run.views(upstream(catalog, catalog.names() if names is None else names))
     for name, outcome in run.outcomes.items():
