@@ -4,6 +4,7 @@
 |---|---|
 | ``refresh.py`` | one view: target → changes → strategy → one commit |
 | ``target.py`` | which versions of its tables a view is to show |
+| ``used.py`` | which columns of a table a view is computed from |
 | ``reasons.py`` | which reason for recomputing a view applies now |
 | ``execute.py`` | runs a refresh plan, and commits the rows and the new vector |
 | ``recompute.py`` | runs the whole query, and commits its rows and the new vector |

@@ -18,8 +18,8 @@ from functools import partial
 
 from rollview.errors import VersionGone, named_error
 from rollview.refresh.batch import levels
-from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
+from rollview.refresh.used import used_columns
 from rollview.roll.begin import Begun, begun, overtaken
 from rollview.roll.extent import Extent
 from rollview.roll.propagate import Propagation, looked

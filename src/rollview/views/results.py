@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -44,12 +45,13 @@ class Ran:
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """What a refresh did. ``rows_changed`` counts the changed rows of the tables that the view uses, ``rows_read`` all
-    rows that were read, ``jobs`` Spark's jobs; what the engine cannot know is None. ``ran`` are the steps. ``stale``
-    names the views upstream, at any level, that were not known to show the newest base tables: then the view does not
-    either, although it shows what they show. ``stuck`` says of some of these why no refresh can bring them there: a
-    table is gone, or cannot be read. ``steps`` counts the commits of catch-up done in several; ``position`` is the
-    position of the commit clock at which the view now stands, if the refresh was asked to go to a moment."""
+    """What a refresh did. ``rows_changed`` counts the changed rows of the base tables that the view and its helpers
+    use, ``changed`` those of each table; ``rows_read`` all rows that were read, ``jobs`` Spark's jobs; what the engine
+    cannot know is None. ``ran`` are the steps. ``stale`` names the views upstream, at any level, that were not known to
+    show the newest base tables: then the view does not either, although it shows what they show. ``stuck`` says of some
+    of these why no refresh can bring them there: a table is gone, or cannot be read. ``steps`` counts the commits of
+    catch-up done in several; ``position`` is the position of the commit clock at which the view now stands, if the
+    refresh was asked to go to a moment."""
 
     view: str
     strategy: str
@@ -68,6 +70,7 @@ class RefreshResult:
     ran: tuple[Ran, ...] = ()
     steps: int = 1
     position: int | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def explanation(self) -> str:
@@ -98,6 +101,7 @@ def in_all(results: Sequence[RefreshResult]) -> RefreshResult:
         part=last.part,
         from_vector=results[0].from_vector,
         rows_changed=sum(result.rows_changed for result in results),
+        changed=dict(sum((Counter(result.changed) for result in results), Counter())),
         rows_read=total(*(result.rows_read for result in results)),
         rows_written=sum(result.rows_written for result in results),
         jobs=total(*(result.jobs for result in results)),
