@@ -77,7 +77,6 @@ def refresh_view(
         if target is None:
             continue
         if target.is_reached and not full and not varies(target.view, target.vector):
-            logger.info("%s: %s, because it already shows these versions", target.view.title, NO_OP)
             return _result(target, _Done(NO_OP), Work(), freshness, begin)
         with catalog.engine.settings(target.view.settings), catalog.engine.measured() as work:
             done = _attempt(catalog, target, full, changes, goal.follow)
