@@ -19,6 +19,7 @@ def told(units: list[Unit]) -> list[str]:
     return [" ".join(f"{table}{identity.version}" for table, identity in unit.tables.items()) for unit in units]
 
 
+@pytest.mark.slow
 def test_both_stores_of_a_folder_have_one_clock(opened: Callable[..., Rollview]) -> None:
     embedded, delta = opened("embedded"), opened("delta")
     embedded.sql("CREATE TABLE a (id INT); INSERT INTO a VALUES (1)")

@@ -33,6 +33,7 @@ def made(text: str, columns: dict[str, str] = COLUMNS) -> Evaluator:
 
 
 @pytest.mark.parametrize("zone", [ZONE, OTHER_ZONE])
+@pytest.mark.one_in(2)
 def test_spark_has_the_same_values_types_and_errors(spark: SparkSession, zone: str) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", zone)

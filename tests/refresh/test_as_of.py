@@ -433,6 +433,7 @@ def test_every_conformance_view_goes_to_and_fro(limits: Limits) -> None:
 @pytest.mark.parametrize(
     ("kind", "names"), [("embedded", ("cities", "large", "places", "ranked", "first")), ("delta", ("cities", "large"))]
 )
+@pytest.mark.one_in(2)
 def test_views_go_to_and_fro_on_spark(kind: str, names: Sequence[str], opened: Callable[..., Rollview]) -> None:
     """Joins, groups, outer joins, windows and top rows, and a view on a view; fewer of them where each takes longer."""
     rv = opened(kind)

@@ -28,6 +28,7 @@ CHANGES = (
 
 
 @pytest.mark.parametrize("store", KINDS)
+@pytest.mark.one_in(2)
 def test_a_tower_of_views_goes_to_every_position(opened: Callable[..., Rollview], tmp_path: Path, store: str) -> None:
     limits = Limits(settle_seconds=0, grace_seconds=0)
     rv = opened(store, folder=tmp_path, limits=limits)

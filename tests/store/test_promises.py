@@ -42,6 +42,7 @@ class TestEmbeddedOnConnect(Promises):
         return _bench(opened("embedded", "connect"))
 
 
+@pytest.mark.one_in(3)
 class TestDelta(Promises):
     """Delta through Spark."""
 
