@@ -23,18 +23,18 @@ class LookAhead(str, Enum):
     GLOBAL = "global"
 
 
-@dataclass(frozen=True)
 class Rows:
     """Changed rows of one part: the key at each of its vertices, the projected values, how many copies come or go, and
     for each sum of the part three words: the number of values that are not NULL, and the sum, low and high.
 
     ``all`` may have all these words side by side."""
 
-    keys: tuple[Words, ...]
-    fields: Words
-    counts: Words
-    sums: Words
-    all: Words | None = None
+    __slots__ = ("all", "counts", "fields", "keys", "sums")
+
+    def __init__(
+        self, keys: tuple[Words, ...], fields: Words, counts: Words, sums: Words, all: Words | None = None
+    ) -> None:
+        self.keys, self.fields, self.counts, self.sums, self.all = keys, fields, counts, sums, all
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -44,16 +44,16 @@ class Rows:
         return Rows(self.keys, self.fields, -self.counts, negated_sums(self.sums))
 
 
-@dataclass(frozen=True)
 class Paths:
     """Completed paths: the projected values of all parts, in their order, the weight, and the sums of all parts, as
     ``Rows`` has them, already multiplied by the counts of the other parts.
 
     If the graph ``shows`` the view's rows, they stand in the place of the projected values."""
 
-    fields: Words
-    weights: Words
-    sums: Words
+    __slots__ = ("fields", "sums", "weights")
+
+    def __init__(self, fields: Words, weights: Words, sums: Words) -> None:
+        self.fields, self.weights, self.sums = fields, weights, sums
 
     def __len__(self) -> int:
         return len(self.weights)

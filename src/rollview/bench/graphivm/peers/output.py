@@ -15,6 +15,13 @@ def word(column: Column) -> str:
     return f"w{column[0]}_{column[1]}"
 
 
+def changed_row(text: Text, relation: Relation, row: str, weight: str) -> None:
+    """Changes a row of a relation, for which there must be room."""
+    text(f"wanted = change_wants(arena, plan, {relation.at})")
+    text("if wanted: arena = grown(arena, wanted)")
+    text(f"row_changed(arena, plan, {relation.at}, {row}, {weight})")
+
+
 class Output:
     """Puts out rows of the view. ``kept`` is the relation of the view, if it is kept."""
 
@@ -60,7 +67,7 @@ class Output:
         if self.kept is None:
             return
         self._row(text, parts, nulls, "0", "shown[{}]")
-        text(f"arena = row_changed(arena, plan, {self.kept.at}, shown, {weight})")
+        changed_row(text, self.kept, "shown", weight)
 
     def _row(self, text: Text, parts: Sequence[int], nulls: str, weight: str, to: str) -> None:
         for column, name in self.shown(parts):
