@@ -91,10 +91,15 @@ class Output:
             with text.block("else"):
                 for column, name in self.shown(others):
                     text(f"out[{column}, done:done + more] = {name}")
+                changing = [column for column, _ in self.shown(last)] + [self.width]
+                if self.plan.shown.nulls >= 0:
+                    changing.append(self.plan.shown.nulls)
+                for column in changing:
+                    text(f"to{column} = out[{column}, done:done + more]")
                 with text.block("for j in range(more)"):
                     text(*choose)
                     self.nulls(text, last, "row_nulls", nulls)
-                    self._row(text, last, "row_nulls", weight, "out[{}, done + j]")
+                    self._row(text, last, "row_nulls", weight, "to{}[j]")
             text("done += more")
         if self.kept is not None:
             with text.block("for j in range(more)"):
