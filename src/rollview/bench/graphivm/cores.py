@@ -21,7 +21,6 @@ from rollview.live.graph.protocol import GraphOf, LookAhead
 from rollview.live.graphs import best_graph
 from rollview.live.ingest import Ingest
 from rollview.live.interning import Words
-from rollview.live.kernel.graph import row_words
 from rollview.live.shape import Shape
 from rollview.plan.reserved import WEIGHT
 
@@ -66,7 +65,7 @@ def load(core: Core, tables: Mapping[str, pa.Table]) -> Core:
 def words_of(core: Core, changes: Mapping[str, pa.Table]) -> list[tuple[int, Words]]:
     """Weighted rows of tables as changed rows of each part."""
     return [
-        (part.number, row_words(Ingest(core.shape, part, core.interner, SETTINGS).rows(rows)))
+        (part.number, Ingest(core.shape, part, core.interner, SETTINGS).rows(rows).all)
         for table, rows in changes.items()
         for part in core.shape.occurrences(table)
     ]

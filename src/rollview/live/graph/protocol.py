@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -27,21 +28,40 @@ class Rows:
     """Changed rows of one part: the key at each of its vertices, the projected values, how many copies come or go, and
     for each sum of the part three words: the number of values that are not NULL, and the sum, low and high.
 
-    ``all`` may have all these words side by side."""
+    ``all`` has all these words of each row side by side. ``begins`` says where in it each key begins, and then where
+    the projected values, and where the number of copies is."""
 
-    __slots__ = ("all", "counts", "fields", "keys", "sums")
+    __slots__ = ("all", "begins")
 
-    def __init__(
-        self, keys: tuple[Words, ...], fields: Words, counts: Words, sums: Words, all: Words | None = None
-    ) -> None:
-        self.keys, self.fields, self.counts, self.sums, self.all = keys, fields, counts, sums, all
+    def __init__(self, all: Words, begins: tuple[int, ...]) -> None:
+        self.all, self.begins = all, begins
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.all)
+
+    @property
+    def keys(self) -> tuple[Words, ...]:
+        *begins, _ = self.begins
+        return tuple(self.all[:, a:b] for a, b in pairwise(begins))
+
+    @property
+    def fields(self) -> Words:
+        return self.all[:, self.begins[-2] : self.begins[-1]]
+
+    @property
+    def counts(self) -> Words:
+        return self.all[:, self.begins[-1]]
+
+    @property
+    def sums(self) -> Words:
+        return self.all[:, self.begins[-1] + 1 :]
 
     def negated(self) -> Rows:
         """The change that undoes this one."""
-        return Rows(self.keys, self.fields, -self.counts, negated_sums(self.sums))
+        found, at = self.all.copy(), self.begins[-1]
+        found[:, at] = -self.counts
+        found[:, at + 1 :] = negated_sums(self.sums)
+        return Rows(found, self.begins)
 
 
 class Paths:

@@ -57,7 +57,7 @@ class CompiledGraph:
         return int(self.arena[n.VISITED])
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
-        return self.changed(part, row_words(rows), push=push)
+        return self.changed(part, rows.all, push=push)
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
         """Like ``change``; of each row, all words lie side by side: keys, fields, count, sums."""
@@ -145,13 +145,6 @@ class CompiledGraph:
         else:
             self._out = np.empty_like(out)
         return Paths(found[:width].T, found[width], found[width + 1 :].T)
-
-
-def row_words(rows: Rows) -> Words:
-    """All words of each row, side by side."""
-    if rows.all is not None:
-        return rows.all
-    return np.concatenate([*rows.keys, rows.fields, rows.counts[:, None], rows.sums], axis=1)
 
 
 def _deleted_first(rows: Words, counted: int) -> Words:

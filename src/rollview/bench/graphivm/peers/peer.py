@@ -26,7 +26,6 @@ from rollview.live.graph.protocol import GraphOf, LookAhead, Paths, Rows, Size
 from rollview.live.interning import Words
 from rollview.live.kernel import numbers as n
 from rollview.live.kernel.build import compiled_text, module
-from rollview.live.kernel.graph import row_words
 from rollview.live.kernel.plan import plan_of
 from rollview.live.shape import Shape
 
@@ -58,7 +57,7 @@ class Peer:
         self._functions: dict[tuple[int, bool, bool], Callable[..., Any]] = {}
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
-        yield from self.changed(part, row_words(rows), push=push)
+        yield from self.changed(part, rows.all, push=push)
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
         """Like ``change``; of each row, all words lie side by side."""
