@@ -116,6 +116,7 @@ class State:
     def _loaded(self, vector: Vector) -> Core:
         """A core with the rows of the tables at a vector."""
         core = self._empty()
+        core.expect(self.counts)
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
         memory.check(self.definition.title, core.bytes, self.limits, core.bytes)  # with its groups

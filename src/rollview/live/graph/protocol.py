@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -103,6 +103,9 @@ class Graph(Protocol):
     @property
     def visited(self) -> int:
         """How many join tuples traversals have visited."""
+
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """So many rows of some parts will come: room may be made for them at once."""
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         """Changes the rows of a part, and yields what this does to the completed paths, in pieces of bounded size.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 import numpy as np
@@ -55,6 +55,22 @@ class CompiledGraph:
     @property
     def visited(self) -> int:
         return int(self.arena[n.VISITED])
+
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """A vertex is taken to have as many values as the smallest of its parts has rows: mostly they are its keys."""
+        plan, parts = self.plan, self.plan.parts
+        words = sum(plan.row_words(part) * count for part, count in rows.items())
+        self.arena = self._kernel.grown(self.arena, words)
+        tables = [(each.table, each.key, min(rows.get(part, 0) for part in each.slots)) for each in plan.vertices]
+        tables += [(each.table, len(each.vertices), rows.get(each.number, 0)) for each in parts if not each.leaf]
+        for table, key, count in tables:
+            size = 16
+            while 8 * (count + 1) > 5 * size:
+                size *= 2
+            if size > int(self.arena[table + 1]) + 1:
+                if not self._kernel.has_room(self.arena, size):
+                    self.arena = self._kernel.grown(self.arena, size)
+                self._kernel.resize(self.arena, table, size, key)
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         return self.changed(part, rows.all, push=push)

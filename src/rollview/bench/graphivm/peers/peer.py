@@ -5,7 +5,7 @@ So a live view can be made with it, and all that is not the graph is the same fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -55,6 +55,9 @@ class Peer:
         self._out = np.empty((self.plan.fields + 1, 64), dtype=np.int64)
         self.shows, self.distinct, self.visited = self.plan.shown.rows, False, 0
         self._functions: dict[tuple[int, bool, bool], Callable[..., Any]] = {}
+
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """Its tables grow as they are filled."""
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         yield from self.changed(part, rows.all, push=push)
