@@ -13,6 +13,7 @@ from rollview.live.kernel.look_ahead import dead_end, part_at, side_at, vertex_a
 from rollview.live.kernel.memory import has_room
 from rollview.live.kernel.numbers import (
     AT,
+    CACHED,
     CHOICE,
     CHOSEN,
     DELTA,
@@ -28,6 +29,7 @@ from rollview.live.kernel.numbers import (
     PHASE,
     PUSHED,
     ROW,
+    SEEN,
     SIDE,
     SIDES,
     SLOT,
@@ -41,12 +43,14 @@ from rollview.live.kernel.numbers import (
     TARGET,
     TARGET_LEAF,
     TARGET_SLOT,
+    TOP,
     VALUE_TABLE,
     VALUES,
     VERTEX,
     VISITED,
     WALKING,
     WANTED,
+    WARM,
     WIDTH,
     WRITING,
 )
@@ -60,6 +64,7 @@ from rollview.live.kernel.rows import (
     make_values,
     row_wants,
     values_found,
+    warmed,
 )
 from rollview.live.kernel.tables import PLACES, found_record
 
@@ -71,6 +76,8 @@ def changed(arena: Words, plan: Words, state: Words, part: int, rows: Words, cou
     state[DONE] = state[WANTED] = 0
     while state[ROW] < count:
         if state[PHASE] == NEXT:
+            if state[ROW] % WARM == 0 and count > 1 and arena[TOP] > CACHED:
+                state[SEEN] = warmed(arena, plan, state, part, rows, state[ROW], min(state[ROW] + WARM, count))
             if not row_applied(arena, plan, state, part, rows, state[ROW] * wide):
                 return ~state[DONE]
             if push and state[ITEM]:

@@ -52,13 +52,18 @@ STEP_WORDS = 6
 MOST_PARTS = 32
 # The state: the row or place that a kernel is at, what it does there, how many rows it has put out, the step, the place
 # in the last part's projected tuples, how many other parts have several, the join tuple, whether it must be removed;
-# and how many words of the arena the next row takes at most, if there are not so many.
-ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES, WANTED = range(9)
+# how many words of the arena the next row takes at most, if there are not so many; and what was looked at beforehand.
+ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES, WANTED, SEEN = range(10)
 # What it does: the next row, a traversal, a traversal at a completed path.
 NEXT, WALKING, WRITING = 0, 1, 2
 # For each step, the place in its list; for each part, where its projected tuples are, its join tuple, the chosen one of
 # its projected tuples, its count, its bits for NULL; the parts that have several; the vertex values of the first part.
-AT = 9
+AT = 10
 HAS, CHOICE, PLACE, COUNT, ZEROS, MANY, VALUES = (AT + MOST_PARTS * i for i in range(1, 8))
+#: The places that were looked at.
+LOOKED = AT + MOST_PARTS * 8
+#: An arena of more words is no longer in the processor's own memory: then so many rows are looked up together, before
+#: they are applied one after the other.
+CACHED, WARM = 1 << 16, 64
 #: The columns of the path so far.
-PATH = AT + MOST_PARTS * 8
+PATH = LOOKED + WARM

@@ -9,9 +9,11 @@ from rollview.live.kernel.memory import give, take
 from rollview.live.kernel.numbers import (
     IN_FIELDS,
     IN_KEY,
+    IN_WIDTH,
     JOIN_TUPLES,
     KEY,
     LEAF,
+    LOOKED,
     MEMBER_SLOT,
     MEMBER_WORDS,
     MEMBERS,
@@ -32,7 +34,35 @@ from rollview.live.kernel.numbers import (
     WIDTH,
 )
 from rollview.live.kernel.projected import block_add, block_find, block_free, block_remove, block_wants
-from rollview.live.kernel.tables import enter_record, found_record, leave_record, table_wants
+from rollview.live.kernel.tables import PLACES, enter_record, found_record, hashed, leave_record, table_wants
+
+
+def warmed(arena: Words, plan: Words, state: Words, part: int, rows: Words, first: int, end: int) -> int:
+    """Looks at the vertex values of some rows and at their lists, so that the processor fetches many at the same time.
+    What is returned is of no use, but without it nothing would be fetched."""
+    own = part_at(part)
+    wide, found = plan[own + IN_WIDTH], 0
+    for side in range(plan[own + SIDES]):
+        at = side_at(plan, part, side)
+        vertex = vertex_at(plan, plan[at + VERTEX])
+        table, key, slot = plan[vertex + VALUE_TABLE], plan[vertex + KEY], plan[at + SLOT]
+        base, mask = arena[table], arena[table + 1]
+        for row in range(first, end):
+            place = base + (hashed(rows, row * wide + plan[at + IN_KEY], key) & mask)
+            state[LOOKED + row - first] = place
+            found ^= arena[place]
+        for row in range(first, end):
+            value = arena[state[LOOKED + row - first]] & PLACES
+            if value:
+                state[LOOKED + row - first] = value + slot
+                found ^= arena[value + slot]
+            else:
+                state[LOOKED + row - first] = 0
+        for row in range(first, end):
+            value = state[LOOKED + row - first]
+            if value and arena[value]:
+                found ^= arena[arena[value] - 1]
+    return found
 
 
 def values_found(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> bool:
