@@ -48,18 +48,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test that needs Spark by the fixtures that it uses: `make quick` runs the others, and `make test`
-    runs these in a process of their own beside the others. Of the cases of a test that is marked ``one_in(n)``, those
-    that the seed does not choose are slow."""
-    families: dict[str, list[pytest.Item]] = {}
+    runs these in a process of their own beside the others. Of the cases of a test, or the tests of a class, that is
+    marked ``one_in(n)``, those that the seed does not choose are slow."""
+    families: dict[int, list[pytest.Item]] = {}
+    one_in: dict[int, int] = {}
     for item in items:
         if _ON_SPARK & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
-        if item.get_closest_marker("one_in"):
-            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for family in families.values():
-        marker = family[0].get_closest_marker("one_in")
-        assert marker
-        chosen = sample(family, marker.args[0])
+        if marker := item.get_closest_marker("one_in"):
+            families.setdefault(id(marker), []).append(item)
+            one_in[id(marker)] = marker.args[0]
+    for key, family in families.items():
+        chosen = sample(family, one_in[key])
         for item in family:
             if item not in chosen:
                 item.add_marker("slow")

@@ -6,7 +6,7 @@ The rooms of the package; each imports only from those before it:
 errors     the error classes: what is wrong, where (underlined in the SQL), why, and what to do
 stack      runs deep recursion over deeply nested SQL
 garbage    fewer garbage collections while SQL is compiled
-limits     every threshold, with its reason
+limits     the thresholds that a user may set, with their reasons
 parse      text → statements, names, and the tables that a query names
 plan       the algebra: operators, expressions, rewrite rules
 keys       the key of a plan's rows, and its functional dependencies

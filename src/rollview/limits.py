@@ -1,7 +1,8 @@
-"""Every threshold that decides how a refresh, a read or a write is done, with its reason.
+"""The thresholds that a user may set for a session: how a refresh, a read or a write is done, each with its reason.
 
 ``rollview.connect("./warehouse", limits=Limits(helper_rows=0))`` sets some of them for a session. No limit changes a
-result. Bounds that only end a search (rounds of rewriting, columns of a key) are defined beside the search.
+result. Constants that nobody needs to set, such as the spare rows of a LIMIT, the rounds of a search and the
+intervals of housekeeping, are defined in the files that use them.
 """
 
 from __future__ import annotations
@@ -129,12 +130,12 @@ class Limits:
     )
     keep_changes_seconds: int = _limit(
         604_800,
-        "the timed delta of a view keeps its changes for so many seconds, if its definition has no KEEP CHANGES",
+        "the timed delta of a view keeps its changes for this many seconds, if its definition has no KEEP CHANGES",
         "a week, as long as Delta keeps the old files of a table",
     )
     grace_seconds: float = _limit(
         3_600,
-        "files of a timed delta stay on the disk for so many seconds after they were pruned or merged",
+        "files of a timed delta stay on the disk for this many seconds after they were pruned or merged",
         "a query that has begun before still reads them",
     )
     refresh_attempts: int = _limit(
@@ -178,7 +179,7 @@ class Limits:
     )
     settle_seconds: float = _limit(
         2.0,
-        "AS OF a time waits until so many seconds have passed since then",
+        "AS OF a time waits until this many seconds have passed since then",
         "a commit is dated before it becomes visible",
     )
     verify_rows: int = _limit(

@@ -108,7 +108,7 @@ def test_long_work_says_how_far_it_is(run: Run, rv: Rollview, monkeypatch: pytes
     monkeypatch.setattr("rollview.cli.render._QUIET", 0.0)
     changed(rv)
     done = run("propagate", "pairs", "--step-rows", "1")
-    assert "pairs: 1 changed rows of orders, positions" in done.stderr
+    assert "pairs: 1 changed row of orders, positions" in done.stderr
     assert "propagating pairs: 0." in done.stderr
 
 

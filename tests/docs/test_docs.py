@@ -21,11 +21,13 @@ from rollview.bench import SUITES
 from rollview.cli.main import app
 from rollview.parse.tokens import split_script
 from rollview.strategy.choose import STRATEGIES
+from rollview.views.results import APPLY
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
@@ -66,6 +68,29 @@ def test_the_session_of_the_documentation_runs(
         assert result.exit_code == 0, (line, result.output)
 
 
+def rooms_imported(source: str) -> set[str]:
+    """The rooms that a file imports from, in whatever form, also inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("rollview.")}
+
+
+def test_imports_are_found_in_every_form() -> None:
+    forms = (
+        "from rollview.plan.nodes import Node",
+        "from rollview import plan",
+        "import rollview.plan.nodes as nodes, os",
+        "def f() -> None:\n    import rollview.plan",
+    )
+    assert [rooms_imported(form) for form in forms] == [{"plan"}] * len(forms)
+    assert rooms_imported("import rollview, sqlglot.plan") == set()
+
+
 def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
     """The docstring, the README, and the imports: a room imports only from rooms before it."""
     described = re.findall(r"^(\w+)  +(\S.*)", (rollview.__doc__ or "").replace("``", "`"), flags=re.MULTILINE)
@@ -80,7 +105,7 @@ def test_the_map_of_the_package_stands_in_three_places_that_agree() -> None:
     for number, room in enumerate(rooms):
         files = [source / f"{room}.py"] if (source / f"{room}.py").exists() else sorted((source / room).rglob("*.py"))
         for file in files:
-            for used in re.findall(r"^\s*from rollview\.(\w+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            for used in rooms_imported(file.read_text(encoding="utf-8")) & set(rooms):
                 assert rooms.index(used) <= number, f"{file} imports from {used}"
 
 
@@ -91,10 +116,13 @@ def test_every_file_named_for_contributors_exists() -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
-def test_the_readme_lists_every_strategy_and_the_benchmarks_every_suite() -> None:
+def test_readme_and_glossary_list_every_strategy_and_the_benchmarks_every_suite() -> None:
     section = README.split("| strategy | what the refresh did |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {each.name for each in STRATEGIES}
+    names = {each.name for each in STRATEGIES} | {APPLY}
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == names
+    (term,) = re.findall(r"^\| \*\*strategy\*\* \| (.*) \|$", GLOSSARY, flags=re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", term)) == names
     assert set(re.findall(r"^\| `([\w-]+)` \|", BENCHMARKS, flags=re.MULTILINE)) == set(SUITES)
 
 
@@ -123,10 +151,14 @@ def test_no_module_needs_itself() -> None:
     used: dict[str, set[str]] = {}
     for name, file in files.items():
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-        given = {(node.module or "", alias.name) for node in imports for alias in node.names}
-        both = {inner if (inner := f"{module}.{part}") in files else module for module, part in given}
-        used[name] = both & files.keys() - {name}
+        given: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                given |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                given |= {each if each in files else node.module for each in inner}
+        used[name] = given & files.keys() - {name}
     assert "rollview.delta.rules.join" in used["rollview.delta.rules"]
     TopologicalSorter(used).prepare()  # raises an error that names the cycle
 

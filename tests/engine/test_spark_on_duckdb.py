@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import pytest
 
 from rollview import Rollview, connect
+from rollview.engine.duck import translate
 
 ROWS = """
 CREATE TABLE t (k INT, kind STRING, val INT, s STRING);
@@ -70,3 +72,9 @@ def test_spark_returns_the_same(opened: Callable[..., Rollview]) -> None:
     on_spark.sql(ROWS)
     for sql, expected in QUERIES.items():
         assert sorted(map(tuple, on_spark.sql(sql).collect()), key=lambda row: row[0]) == expected, sql
+
+
+def test_a_fault_of_duckdb_is_told_from_a_mistake() -> None:
+    told = translate(duckdb.InternalException("INTERNAL Error: no such binding\nStack Trace:\n0x1"), "SELECT 1")
+    assert "no such binding; this is a fault of DuckDB" in str(told)
+    assert "Stack" not in str(told)

@@ -13,6 +13,7 @@ import pytest
 
 from live_served import held, queried, rows_of
 from live_shop import JOIN, SUMS, opened, sales
+from rollview import connect
 from rollview.errors import ColumnNotFound, RollviewError, TableNotFound, UserError, ViewNotFound
 from rollview.limits import Limits
 from rollview.live.compile.refused import NotLive
@@ -254,3 +255,23 @@ def test_what_leaves_a_sum_of_floats_leaves_no_trace() -> None:
         assert str(live.get()[0]["s"]) == str(total)
         live.apply({"f": pa.table({"x": [value], "__w": [-2]})})
         assert live.get() == before
+
+
+@pytest.mark.parametrize(("function", "sign"), [("min", -1.0), ("max", 1.0)])
+def test_of_two_zeros_the_one_that_is_shown_does_not_depend_on_the_past(function: str, sign: float) -> None:
+    rv = connect("duckdb:")
+    rv.sql("CREATE TABLE t (id INT, x DOUBLE, PRIMARY KEY (id))")
+    live = rv.live(f"SELECT {function}(x) AS x FROM t")
+
+    def shown() -> float:
+        live.poll()
+        return math.copysign(1.0, live.table().to_pylist()[0]["x"])
+
+    for statement in ("INSERT INTO t VALUES (1, 0.0D), (2, -0.0D), (3, 0.0D)", "DELETE FROM t WHERE id = 3"):
+        rv.sql(statement)
+        assert shown() == sign
+    for id, left in ((2, 1.0), (1, -1.0)):
+        rv.sql(f"DELETE FROM t WHERE id = {id}")
+        assert shown() == left
+        rv.sql(f"INSERT INTO t VALUES ({id}, {'-0.0D' if id == 2 else '0.0D'})")
+        assert shown() == sign

@@ -258,7 +258,8 @@ def test_a_view_over_a_stale_view_is_not_fresh_and_its_refresh_says_so(session: 
     result = rv.refresh("gold")
     assert (result.strategy, result.stale) == ("no_op", ("silver",))
     assert (
-        result.explanation == "nothing has changed since the last refresh; upstream, silver is behind the base tables"
+        result.explanation
+        == "nothing that the view uses has changed since the last refresh; upstream, silver is behind the base tables"
     )
     result = rv.refresh("platinum")
     assert (result.strategy, result.stale) == ("append", ("gold", "silver"))
@@ -295,7 +296,7 @@ def test_a_view_over_views_that_cannot_be_refreshed_says_so(session: Rollview) -
     assert rv.explain("platinum").splitlines()[-1].strip() == last
     result = rv.refresh("gold")
     assert (result.strategy, result.stale, list(result.stuck)) == ("no_op", ("silver",), ["silver"])
-    assert result.explanation == f"nothing has changed since the last refresh; {said}"
+    assert result.explanation == f"nothing that the view uses has changed since the last refresh; {said}"
     assert {view.name: (view.fresh, list(view.stuck)) for view in rv.views()} == {
         "silver": (False, []), "gold": (False, ["silver"]), "platinum": (False, ["silver"]),
     }  # fmt: skip

@@ -102,6 +102,7 @@ BACK = [(kind, more) for kind in KINDS for more in (0, 1, 2)]
     ("kind", "more"),
     [pytest.param(*each, marks=[pytest.mark.slow] * (each in (("delta", 0), ("delta", 1)))) for each in BACK],
 )
+@pytest.mark.one_in(2)
 def test_views_follow_a_log_back(kind: str, more: int, opened: Callable[..., Rollview], tmp_path: Path) -> None:
     three_rows(opened(kind)).close()
     last = tmp_path / "warehouse" / "t" / "_delta_log" / f"{3:020}.json"

@@ -84,7 +84,7 @@ def test_equation_1_is_timed_and_equation_2_only_right_for_its_whole_interval() 
 
 
 def moving(last: int, queries: int) -> Iterator[Execute]:
-    """Every way in which the tables can move on from 1 to ``last`` between so many queries."""
+    """Every way in which the tables can move on from 1 to ``last`` between this many queries."""
     for moves in combinations_with_replacement(range(queries), last - 1):
         number = iter(range(queries))
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
+from orders import ordered, orders_and_customers
 from rolled import AT_ONCE, World, history
-from rollview import Rollview, connect
+from rollview import Rollview
 from rollview.errors import Conflict, RollviewError, SchemaChanged, UserError, VersionGone
 from rollview.roll.extent import Extent
 from rollview.roll.rolling import rolling
@@ -22,23 +23,11 @@ LARGE = "SELECT city, n FROM cities WHERE n > 1"
 
 
 def filled(keep: str | None = None) -> Rollview:
-    rv = connect("duckdb:", limits=AT_ONCE)
-    rv.sql("CREATE TABLE orders (id INT, customer INT, PRIMARY KEY (id))")
-    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
-    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
+    rv = orders_and_customers(AT_ONCE)
     rv.sql("INSERT INTO orders VALUES (1, 1), (2, 2)")
     rv.create("cities", CITIES, policy="INCREMENTAL", keep_changes=keep)
     rv.create("large", LARGE, policy="INCREMENTAL")
     return rv
-
-
-def ordered(rv: Rollview, *numbers: int) -> int:
-    """An order in a commit of its own for each number; the newest position."""
-    for number in numbers:
-        rv.sql(f"INSERT INTO orders VALUES ({number}, {number % 2 + 1})")
-    position = rv.position()
-    assert position is not None
-    return position
 
 
 def extent(rv: Rollview, view: str) -> Extent:

@@ -334,6 +334,8 @@ def test_what_has_not_been_propagated_cannot_be_applied() -> None:
     apart = {"orders": last["orders"], "customers": last["customers"] + 1}
     with pytest.raises(UserError, match="never stood"):
         rv.apply("pairs", as_of=apart)
+    with pytest.raises(UserError, match="says no version of customers"):
+        rv.apply("pairs", as_of={"orders": last["orders"]})
     assert rv.apply("pairs", as_of=last).strategy == "no_op"
     error: type[RollviewError]
     for moment, error in (("x", UserError), (999, UserError)):

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from compare import rows
-from rollview import Limits, Rollview, connect
+from orders import ordered, orders_and_customers
+from rollview import Limits, Rollview
 from rollview.engine.duck import DuckEngine
 from rollview.engine.sources import LocalSpark
 from rollview.errors import RollviewError, UserError
@@ -25,21 +26,9 @@ PAIRS = "SELECT o.id, c.city FROM orders o JOIN customers c ON c.id = o.customer
 
 
 def filled(keep: str | timedelta | None, limits: Limits | None = None) -> Rollview:
-    rv = connect("duckdb:", limits=limits or Limits(settle_seconds=0, grace_seconds=0))
-    rv.sql("CREATE TABLE orders (id INT, customer INT, PRIMARY KEY (id))")
-    rv.sql("CREATE TABLE customers (id INT, city STRING, PRIMARY KEY (id))")
-    rv.sql("INSERT INTO customers VALUES (1, 'Ulm'), (2, 'Bonn')")
+    rv = orders_and_customers(limits or Limits(settle_seconds=0, grace_seconds=0))
     rv.create("pairs", PAIRS, policy="INCREMENTAL", keep_changes=keep)
     return rv
-
-
-def ordered(rv: Rollview, *numbers: int) -> int:
-    """An order in a commit of its own for each number; the newest position."""
-    for number in numbers:
-        rv.sql(f"INSERT INTO orders VALUES ({number}, {number % 2 + 1})")
-    position = rv.position()
-    assert position is not None
-    return position
 
 
 def extent(rv: Rollview, view: str = "pairs") -> Extent:

@@ -349,7 +349,7 @@ def test_changes_with_a_column_of_their_own_name_are_refused(column: str, timed:
     before = now(rv)
     rv.sql("INSERT INTO t VALUES (1, 5), (2, 5)")
     for name in ("t", "taken"):
-        with pytest.raises(UserError, match=f"The changes of {name} cannot be told"):
+        with pytest.raises(UserError, match=f"The changes of {name} cannot be shown"):
             rv.changes(name, before, timed=timed)
     assert [row[:2] for row in rows(rv.changes("free", before, timed=timed))] == [(5, 2)]
 

@@ -252,12 +252,12 @@ What to do: did you mean `people`?""",
 The DuckDB store has no DROP VIEW
    1 | DROP VIEW people
      | ^^^^^^^^^
-What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and statements about a MATERIALIZED VIEW""",
+What to do: use a statement that rollview runs on DuckDB: a query, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, or a statement about a MATERIALIZED VIEW""",
     "UPDAT people SET age = 1": """\
 No statement begins with UPDAT
    1 | UPDAT people SET age = 1
      | ^^^^^
-What to do: it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and statements about a MATERIALIZED VIEW""",
+What to do: use a statement that rollview runs on DuckDB: a query, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, or a statement about a MATERIALIZED VIEW""",
     "CREATE TABLE x (a INT, PRIMARY KEY ( ))": """\
 Syntax error: expected a column, found ')'
    1 | CREATE TABLE x (a INT, PRIMARY KEY ( ))

@@ -58,8 +58,8 @@ def run(store: EmbeddedStore) -> Any:
 
 QUIET = [
     (["status"], 0, "other"),
-    (["refresh"], 0, "nothing has changed"),
-    (["refresh", "gold", "silver"], 0, "nothing has changed"),
+    (["refresh"], 0, "nothing that the view uses has changed"),
+    (["refresh", "gold", "silver"], 0, "nothing that the view uses has changed"),
     (["refresh", "gould"], 1, "did you mean `gold`?"),
     (["verify", "gould"], 1, "did you mean `gold`?"),
     (["explain", "gould"], 1, "did you mean `gold`?"),

@@ -20,6 +20,7 @@ class TestEmbedded(Promises):
         return _bench(opened("embedded"))
 
 
+@pytest.mark.one_in(2)
 class TestEmbeddedLookup(EditPromises):
     """The same if stored rows are looked up by their values, and changed rows do not stay in this process."""
 
@@ -30,6 +31,7 @@ class TestEmbeddedLookup(EditPromises):
         return _bench(opened("embedded", limits=Limits(lookup_rows=0, rows_here=2)))
 
 
+@pytest.mark.one_in(4)
 class TestEmbeddedOnConnect(Promises):
     """The same on Spark Connect."""
 
@@ -106,6 +108,7 @@ def test_more_random_histories_are_right_and_reach_ambiguous_edits() -> None:
         ),
     ],
 )
+@pytest.mark.one_in(3)
 def test_values_of_every_type_survive_an_update_beside_them(rv: Rollview, kind: str, text: str) -> None:
     rv.sql(f"CREATE TABLE t (id INT, x {kind}, n INT)")
     rv.sql(

@@ -7,9 +7,11 @@ import pytest
 from rollview import Rollview, connect
 from rollview.parse.views import Policy
 from rollview.refresh.explain import situation_of
+from rollview.strategy import choose
 from rollview.strategy.choose import STRATEGIES, choices, first_that_applies
 from rollview.strategy.plan import Advance, Compute, Put, Recompute, RefreshPlan, Refusal
 from rollview.strategy.propagate import Change, affected_groups, group_sums, row_changes
+from rollview.strategy.row_delta import RowDelta
 from rollview.strategy.strategy import Situation
 
 
@@ -87,8 +89,40 @@ def test_explain_and_refresh_ask_the_same_objects(rv: Rollview, view: str) -> No
     assert [each.name for each in STRATEGIES][-1] == "full"
 
 
-def test_a_view_delta_is_independent_of_what_is_stored(rv: Rollview) -> None:
-    """Propagation and application are apart: the same change of a view is written as its state takes it."""
+class KeyedUpsert(RowDelta):
+    """A strategy for the same changes as another one."""
+
+    name = "keyed_upsert"
+
+
+def shown(rv: Rollview, view: str) -> dict[str, str]:
+    """What ``explain`` says of the strategies of a view that apply."""
+    found = choices(situation_of(rv.catalog, rv.catalog.get(view)))
+    return {each.strategy: each.why for each in found if each.applies and each.strategy not in ("no_op", "full")}
+
+
+def test_what_is_left_to_a_strategy_follows_from_the_order_of_the_list(
+    rv: Rollview, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    any_change, other, inserts = "for any change", "for any other change", "if rows are only added, to t"
+    assert shown(rv, "rows") == {"append": inserts, "row_delta": other}
+    assert shown(rv, "first") == {"row_delta": any_change}
+    assert shown(rv, "sums") == {"aggregate_merge": any_change}
+    assert shown(rv, "medians") == {"group_recompute": any_change}
+    assert set(shown(rv, "extremes")) == {"aggregate_merge", "group_recompute"}
+    assert shown(rv, "extremes")["group_recompute"] == other
+    place = [each.name for each in STRATEGIES].index("row_delta")
+    monkeypatch.setattr(choose, "STRATEGIES", (*STRATEGIES[:place], KeyedUpsert(), *STRATEGIES[place:]))
+    assert shown(rv, "rows") == {"append": inserts, "keyed_upsert": other}
+    assert shown(rv, "first") == {"keyed_upsert": any_change}
+    monkeypatch.setattr(choose, "STRATEGIES", (*STRATEGIES[: place + 1], KeyedUpsert(), *STRATEGIES[place + 1 :]))
+    assert shown(rv, "rows") == {"append": inserts, "row_delta": other}
+    refused = {each.strategy: each.why for each in choices(situation_of(rv.catalog, rv.catalog.get("rows")))}
+    assert refused["keyed_upsert"] == "row_delta comes first, and applies to every change"
+
+
+def test_a_view_delta_has_the_form_that_the_state_takes(rv: Rollview) -> None:
+    """Rows with weights for rows; for groups, sums to add or the recomputed groups."""
     change = Change(frozenset({"t"}))
     keyed = rv.catalog.compiled(rv.catalog.get("rows")).state
     sums = rv.catalog.compiled(rv.catalog.get("sums")).state

@@ -30,5 +30,5 @@ def numbers(count: int) -> range:
 
 
 def sample(items: Sequence[T], one_in: int) -> list[T]:
-    """Every so manieth of some things; at least one of few."""
+    """Every n-th of some things; at least one of few."""
     return list(items[seed() % min(one_in, len(items)) :: one_in])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rollview import Rollview, connect
+from rollview.engine.duck import DuckEngine
 from rollview.limits import Limits
 from rollview.views.changes import ChangeSet
 from rollview.views.relation import relation
@@ -87,6 +88,27 @@ def test_views_that_are_refreshed_together_read_each_change_once(rv: Rollview, m
         tables = [table for kind, table in reads if kind == name]
         assert len(tables) == len(set(tables)), reads
     assert all(found.ok for found in rv.verify_all())
+
+
+def test_a_view_and_its_helper_read_each_change_once_and_leave_nothing() -> None:
+    rv = connect("duckdb:", limits=Limits(helper_rows=0, helper_rows_per_group=0))
+    rv.sql("CREATE TABLE line (id INT, part INT, qty INT, note STRING, PRIMARY KEY (id))")
+    rv.sql("INSERT INTO line VALUES (1, 1, 5, 'a'), (2, 1, 7, 'b'), (3, 2, 1, 'c')")
+    means = "SELECT part, avg(qty) AS mean FROM line GROUP BY part"
+    rv.create("small", f"SELECT l.id, l.note FROM line l JOIN ({means}) m ON m.part = l.part WHERE l.id < m.mean")
+    assert rv.catalog.get("small").helpers
+    reads: list[tuple[str, str]] = []
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("changes", "few_changes"):
+            patched.setattr(rv.store, name, counted(getattr(rv.store, name), name, reads))
+        rv.sql("UPDATE line SET qty = 9 WHERE id = 1")
+        done = rv.refresh("small")
+    assert (done.strategy, done.changed) == ("row_delta", {"line": 2})
+    assert [table for _, table in reads if table == "line"] == ["line"]
+    assert isinstance(rv.engine, DuckEngine)
+    kept = rv.engine.connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    assert kept == []
+    assert rv.verify("small").ok
 
 
 def counted(plain: Callable[..., object], kind: str, reads: list[tuple[str, str]]) -> Callable[..., object]:

@@ -73,7 +73,7 @@ def watch_live(
     where: str | None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Shows the diffs of one view until Ctrl-C, or for so many looks. What fails is tried again, with growing
+    """Shows the diffs of one view until Ctrl-C, or for a number of ``rounds``. What fails is tried again, with growing
     pauses."""
     if not views or len(views) != 1:
         raise UserError("--live watches one view", todo="name one: rollview watch VIEW --live")

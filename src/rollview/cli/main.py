@@ -21,7 +21,7 @@ from rollview.cli.verification import show_verified
 from rollview.engine.spark_errors import spark_errors
 from rollview.errors import UserError
 from rollview.parse.tokens import split_script
-from rollview.views.results import Outcome, RefreshResult
+from rollview.views.results import Outcome, RefreshResult, counted
 
 __all__ = ["app", "main"]
 
@@ -101,7 +101,7 @@ def refresh(
     screen = Screen(as_json=as_json)
 
     def stepped(result: RefreshResult) -> None:
-        screen.err.print(f"{result.view}: a step of {result.rows_changed} changed rows", highlight=False)
+        screen.err.print(f"{result.view}: a step of {counted(result.rows_changed, 'changed row')}", highlight=False)
 
     with reporting(screen):
         rv = opened(screen, warehouse, store)

@@ -32,7 +32,7 @@ _LONGEST = 1000
 #: Words up to this length are not cut to make room for a table.
 _WORD = 16
 
-#: What takes longer than so many seconds shows that it goes on.
+#: What takes longer than this many seconds shows its progress.
 _QUIET = 2.0
 
 

@@ -30,7 +30,7 @@ from rollview.roll.results import PropagateOutcome
 from rollview.roll.rolling import why_not
 from rollview.session import Rollview
 from rollview.strategy.no_op import NO_OP
-from rollview.views.results import FAILED, Outcome
+from rollview.views.results import FAILED, Outcome, counted
 
 StepRows = Annotated[int | None, typer.Option("--step-rows", help="Changed rows of a table that a step takes in.")]
 StepSeconds = Annotated[float | None, typer.Option("--step-seconds", help="The seconds that a step takes.")]
@@ -141,7 +141,7 @@ def _rolling(
 
 
 def _propagated(rv: Rollview) -> list[str]:
-    """The views that can be propagated, and damaged ones: what is wrong with these is told as for any that fails."""
+    """The views that can be propagated, and damaged ones: these are reported like all that fail."""
 
     def is_refused(name: str) -> bool:
         try:
@@ -162,12 +162,12 @@ class _Told:
     def changed(self, outcome: Outcome) -> None:
         self._print(
             outcome_document(outcome),
-            f"{outcome.view}  {outcome.strategy}  {outcome.rows_written} rows  {outcome.seconds:.2f} s",
+            f"{outcome.view}  {outcome.strategy}  {counted(outcome.rows_written, 'row')}  {outcome.seconds:.2f} s",
         )
 
     def propagated(self, outcome: PropagateOutcome) -> None:
         done = outcome.propagated()
-        rows = f"{done.queries} quer{'y' if done.queries == 1 else 'ies'} of {done.rows:,} changed rows"
+        rows = f"{counted(done.queries, 'query', 'queries')} of {counted(done.rows, 'changed row')}"
         text = f"{done.view}  propagated  {rows}  up to position {done.mark}  {done.seconds:.2f} s"
         self._print(propagated_document(outcome), text)
 

@@ -51,7 +51,7 @@ def moment(clock: CommitClock, as_of: AsOf, tables: Collection[str] = ()) -> Mom
 
 
 def time_named(told: datetime | str, zone: tzinfo | Callable[[], tzinfo | None] | None = None) -> datetime:
-    """A time with its zone. If it is told without one, the given zone counts, or that of this machine."""
+    """A time with its zone. If it names none, the given zone counts, or that of this machine."""
     time = _parsed(told) if isinstance(told, str) else told
     if time.tzinfo is not None:
         return time

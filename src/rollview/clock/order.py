@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rollview.clock.unit import micros
 from rollview.store.protocol import TRANSACTION, Commit, Identity
 
-#: Transactions that need each other first, so that there is no order, are cut after so many steps.
+#: Transactions that need each other first, so that there is no order, are cut after this many steps.
 _DEEP = 50
 
 

@@ -61,5 +61,5 @@ def micros(time: datetime) -> int:
 
 
 def time_of(stamp: int) -> datetime:
-    """The time of so many microseconds since 1970."""
+    """The time, from microseconds since 1970."""
     return _BEGIN + timedelta(microseconds=stamp)

@@ -112,7 +112,7 @@ def in_postgres(node: Expr) -> Expr:
 
 
 def _aggregate(node: Expr, where: Expr | None) -> Expr | None:
-    """An aggregate over the rows that meet a condition; None if it is the same in PostgreSQL."""
+    """An aggregate over the rows that satisfy a condition; None if it is the same in PostgreSQL."""
     value = node.this
     if isinstance(node, exp.ArgMax | exp.ArgMin):
         ties = node.expression.expressions if isinstance(node.expression, exp.Order) else []

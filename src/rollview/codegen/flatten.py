@@ -20,7 +20,7 @@ from rollview.plan.nodes import Column, Filter, Node, Project, Scan
 
 @dataclass(frozen=True)
 class Flat:
-    """Values over the rows of ``source`` that meet the conditions, or, with ``read``, of the relation that it scans."""
+    """Values over the rows of ``source`` that satisfy the conditions; with ``read``, of the relation that it scans."""
 
     source: Node
     values: tuple[Expr, ...]

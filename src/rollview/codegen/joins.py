@@ -88,7 +88,7 @@ def _semi(ctes: Ctes, node: Join) -> exp.Query:
 def _matching(
     ctes: Ctes, node: Join, condition: Expr | None, output: Expr | None = None, side: Node | None = None
 ) -> exp.Select:
-    """The rows of the right side, or of the given one, that meet a condition."""
+    """The rows of the right side, or of the given one, that satisfy a condition."""
     query = exp.Select(expressions=[output or exp.Literal.number(1)])
     query = query.from_(ctes.source(side or node.right), copy=False)
     return query if condition is None else query.where(condition.copy(), copy=False)

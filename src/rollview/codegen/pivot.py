@@ -56,7 +56,7 @@ def _count(function: Expr) -> Expr | None:
 
 
 def _rows_with(condition: Expr) -> Expr:
-    """How many rows meet a condition."""
+    """How many rows satisfy a condition."""
     one = exp.If(this=condition.copy(), true=exp.Literal.number(1))
     each = exp.Case(ifs=[one], default=exp.Literal.number(0))
     return exp.cast(exp.Sum(this=each), "bigint")

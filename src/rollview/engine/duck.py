@@ -284,6 +284,17 @@ def translate(error: duckdb.Error, sql: str, names: Iterable[str] = ()) -> Rollv
         return SqlSyntaxError(
             "DuckDB cannot read this statement", where=Place.only(sql, "SELECT"), why="this SELECT has no columns"
         )
+    return _refused(error, said)
+
+
+def _refused(error: duckdb.Error, said: str) -> RollviewError:
+    """An error that names no part of the statement."""
+    if isinstance(error, duckdb.InternalException):
+        return SqlError(
+            "DuckDB fails at this statement",
+            why=f"{_reason(said)}; this is a fault of DuckDB {duckdb.__version__}, and the statement may be right",
+            todo="write it in another way, or run it on Spark",
+        )
     kind = SqlSyntaxError if isinstance(error, duckdb.ParserException) else SqlError
     return kind("DuckDB refuses this statement", why=_reason(said))
 

@@ -90,7 +90,7 @@ class Engine(Protocol):
         """The rows, in this process."""
 
     def is_empty(self, frame: Frame, condition: str) -> bool:
-        """Whether no row of the frame meets a condition."""
+        """Whether no row of the frame satisfies a condition."""
 
     def functions(self) -> set[str]:
         """The names of the engine's built-in functions, in lower case."""

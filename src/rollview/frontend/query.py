@@ -21,7 +21,7 @@ from rollview.parse.references import Reference, parse_query, query_tree, refere
 from rollview.parse.tokens import Cursor, SqlTokens, misread_pipe
 from rollview.plan.fingerprint import fingerprint
 from rollview.plan.nodes import Node, Scan, show_plan
-from rollview.plan.reserved import WEIGHT
+from rollview.plan.reserved import TIME, WEIGHT
 from rollview.plan.rewrite import apply_rule, normalise
 from rollview.plan.rewrite.expand_grouping_sets import expand_grouping_sets
 from rollview.stack import deep
@@ -104,8 +104,10 @@ def compile_view(sql: str, tables: Tables) -> CompiledView:
     # before columns are pruned, so that all readers of a CTE share a plan; as a union, grouping sets have a key
     built = decided(apply_rule(build_plan(tree, sql, tables), expand_grouping_sets))
     plan = normalise(built.plan)
-    if any(name.casefold() == WEIGHT.label for node in plan.walk() if isinstance(node, Scan) for name in node.sources):
-        raise Unbuildable(f"A column named {WEIGHT.label} cannot be compiled: changes have a column of that name")
+    read = {name.casefold() for node in plan.walk() if isinstance(node, Scan) for name in node.sources}
+    for column in (WEIGHT, TIME):
+        if column.label in read:
+            raise Unbuildable(f"A column named {column.label} cannot be compiled: changes have a column of that name")
     reason = TIME_DEPENDENT if any(_calls(node) & _OF_THE_MOMENT for node in tree.walk()) else None
     return CompiledView(sql, plan, with_key(plan), fingerprint(plan), reason, choices=built.choices)
 

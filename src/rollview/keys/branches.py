@@ -18,6 +18,9 @@ from rollview.plan.nodes import Column, Computed, Node, Project, UnionAll
 
 TAG = "__branch"
 
+#: What the tag is, for people.
+BRANCH = "the branch of the UNION ALL"
+
 
 def tagged(node: UnionAll, carrying: Callable[[Node], Node]) -> UnionAll | None:
     """The union with the keys of its branches as additional columns; None if a branch has no key. Nested unions are

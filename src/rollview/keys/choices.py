@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rollview.keys.branches import BRANCH, TAG
 from rollview.keys.carried import carrying
 from rollview.keys.facts import Names, facts_of
 from rollview.plan.expressions import Expr, ref, rename
@@ -55,7 +56,7 @@ class Deciding:
         """A choice that these columns decide; ``kind`` says what they order: ties, rows or elements."""
         if not self.columns:
             return Choice(what, "not decided: these values have no order")
-        by = ", ".join(dict.fromkeys(column.label for column in self.columns))
+        by = ", ".join(dict.fromkeys(BRANCH if column.label == TAG else column.label for column in self.columns))
         return Choice(what, f"{kind} by the key: {by}" if self.key else f"{kind} by all columns: {by}")
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from rollview.plan.nodes import (
@@ -34,6 +35,7 @@ from rollview.plan.nodes import (
     UnionAll,
     Values,
     Window,
+    distinct,
 )
 
 
@@ -71,6 +73,15 @@ def trait_of(node: Node) -> Trait:
     if isinstance(node, Join):
         return Trait.BILINEAR if node.kind.is_inner else Trait.MATCHED
     return TRAITS[type(node)]
+
+
+def show_traits(plans: Iterable[Node]) -> list[str]:
+    """The operators of some plans by trait, a line for each: ``grouped: aggregate, distinct``."""
+    found: dict[Trait, dict[str, None]] = {}
+    for node in distinct(plans):
+        name = f"{node.kind} {node.title}" if isinstance(node, Join) else node.title
+        found.setdefault(trait_of(node), {})[name] = None
+    return [f"{trait.value}: {', '.join(found[trait])}" for trait in Trait if trait in found]
 
 
 def grows_with(node: Node) -> tuple[bool, ...]:

@@ -16,6 +16,11 @@ _WIDE = {_Type.BIGINT, _Type.DECIMAL}
 _INSTANTS = {_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ}
 
 
+def shown_type(kind: str) -> str:
+    """A type for people: under the engine's own name where Spark has no such type."""
+    return kind.replace("int128", "hugeint")
+
+
 def compared(test: exp.EQ | exp.NullSafeEQ, left: exp.DataType, right: exp.DataType) -> Expr:
     """An equality of values of these types. If equal values may differ, it is written as NOT (NOT (a = b)): engines
     simplify that to an equality, while the delta rules treat it as an arbitrary condition."""

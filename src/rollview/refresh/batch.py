@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from rollview.errors import RollviewError, named_error
 from rollview.frontend.query import TIME_DEPENDENT
-from rollview.refresh.refresh import refresh_view, used_columns
+from rollview.refresh.refresh import refresh_view
 from rollview.refresh.steps import Pace, refresh_in_steps
+from rollview.refresh.used import used_by
 from rollview.store.protocol import Identity
 from rollview.views.catalog import Catalog
 from rollview.views.changes import ChangeSets
@@ -126,7 +127,7 @@ def _refresh(
         except Exception:  # the views over it find the same, each for itself
             continue
     freshness = Freshness(catalog, vector)
-    with ChangeSets(catalog.engine, catalog.limits, functools.partial(_used_by, catalog, views)) as changes:
+    with ChangeSets(catalog.engine, catalog.limits, functools.partial(used_by, catalog, list(views))) as changes:
         one = stepping or functools.partial(plain, full=full, changes=changes, freshness=freshness)
         if first is not None:
             one = functools.partial(_after, first, one)
@@ -138,21 +139,6 @@ def _after(first: First, refresh: Callable[..., RefreshResult], name: str, goal:
     done = first(name, goal)
     rest = refresh(name, goal=goal)
     return rest if done is None else in_all([done, rest])
-
-
-def _used_by(catalog: Catalog, views: Mapping[str, View], table: str) -> set[str]:
-    """The columns of a table that views and their helpers use, so that its changes are read once for all of them."""
-    found: set[str] = set()
-    waiting = [view.name for view in views.values()]
-    while waiting:
-        try:
-            view = catalog.get(waiting.pop())
-        except RollviewError:  # its outcome will say so
-            continue
-        waiting += [helper.name for helper in view.helpers]
-        if table in view.bases:
-            found.update(used_columns(catalog, view, table))
-    return found
 
 
 def _by_levels(

@@ -18,6 +18,7 @@ from rollview.delta.analysis.fan_out import before_consolidation, consolidating,
 from rollview.delta.derivation import NEW, OLD, STEP, Step
 from rollview.delta.passes.run_time import fitted
 from rollview.engine.protocol import Frame, Kept, relation_name
+from rollview.errors import InternalError
 from rollview.limits import Limits
 from rollview.plan.nodes import Node, Scan
 from rollview.refresh.counted_here import counted_here
@@ -27,6 +28,7 @@ from rollview.store.edits import Append, Edit, TakeCopies, Upsert
 from rollview.store.protocol import Commit, Stamp
 from rollview.strategy.plan import Advance, Compute, Put, RefreshPlan
 from rollview.views.catalog import Catalog
+from rollview.views.compiled import guarded
 from rollview.views.definition import Vector, View
 from rollview.views.relation import rows_at
 from rollview.views.results import Ran
@@ -88,6 +90,8 @@ class Execution:
                 edits += [] if rows is None else [self._edit(stage.write, rows)]
             elif isinstance(stage, Advance):  # without edits, the commit just says how far the view has come
                 commit = self.catalog.store.commit(self.state, edits, stamp)
+            else:
+                raise InternalError(f"{stage} is no stage of an incremental refresh")
         assert commit is not None
         return commit
 
@@ -228,7 +232,7 @@ class Execution:
 
     def _fitted(self, plan: Node) -> tuple[Node | None, tuple[str, ...]]:
         """The plan with what is known only now, None if it can have no rows; and what was done to it."""
-        return fitted(plan, self, self.catalog.running)
+        return guarded(lambda: fitted(plan, self, self.catalog.running))
 
     def is_empty(self, scan: Scan) -> bool:
         return relation_name(scan) in self._empty or self._rows.get(relation_name(scan)) == 0

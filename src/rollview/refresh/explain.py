@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from rollview.codegen.printer import print_plan
 from rollview.engine.protocol import relation_name
 from rollview.errors import Damaged, RollviewError, SchemaChanged, VersionGone
 from rollview.garbage import collected_rarely
+from rollview.keys.branches import BRANCH, TAG
 from rollview.parse.durations import length_of
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
+from rollview.plan.traits import show_traits
+from rollview.plan.types import shown_type
 from rollview.refresh.explanation import Explanation, HelperShown, Next, Read, StepRead, Stored
 from rollview.refresh.reasons import varies, why_full
-from rollview.refresh.refresh import TOO_MUCH, most_rows_of, used_columns
+from rollview.refresh.refresh import TOO_MUCH, most_rows_of
+from rollview.refresh.used import scanned, used_by, used_columns
 from rollview.store.protocol import Identity
 from rollview.strategy.choose import choices
 from rollview.strategy.full import FULL
 from rollview.strategy.no_op import NO_OP
-from rollview.strategy.plan import RefreshPlan
+from rollview.strategy.plan import RefreshPlan, Refusal
 from rollview.strategy.propagate import Change
 from rollview.strategy.reasons import REASONS
 from rollview.strategy.show import show_with_view
 from rollview.strategy.strategy import Situation
 from rollview.views.catalog import Catalog
-from rollview.views.changes import ChangeSet
+from rollview.views.changes import ChangeSets
 from rollview.views.compiled import BUG, Failed, guarded
 from rollview.views.definition import View
 from rollview.views.relation import newest, relation
@@ -45,7 +51,7 @@ def explain_view(catalog: Catalog, name: str) -> Explanation:
         comment=view.comment,
         keep_changes=None if view.keep_changes is None else length_of(view.keep_changes),
         query=view.query.text,
-        columns=tuple((column.name, column.type) for column in view.columns),
+        columns=tuple((column.name, shown_type(column.type)) for column in view.columns),
         reads=tuple(_reads(catalog, view, now)),
         stored=_stored(view),
         key=_key(catalog, view),
@@ -56,7 +62,7 @@ def explain_view(catalog: Catalog, name: str) -> Explanation:
         helpers=tuple(_helpers(catalog, view)),
         damage=now.damage,
         upstream=f"{are_behind(now.stale, now.stuck)}{advice}" if now.stale else None,
-        not_planned=found.part.what if found.part is not None else None,
+        not_planned=found.part.what if found.part is not None else _refused(view),
         bug=found.trace or (view.because if view.always_full == "compiler_bug" else None),
         details=_details(catalog, view),
     )
@@ -104,8 +110,8 @@ def _behind(commits: int) -> str:
 #: What the kinds of state are, for people.
 _HOW = {
     "keyed": "one row for each row of the query, identified by its key",
-    "bag": "one row for equal rows of the query, with their number",
-    "groups": "one row for each group, with what changes can be added to",
+    "bag": "one row for all equal rows of the query, with their number",
+    "groups": "one row for each group, with the sums and counts that changes are added to",
     "top_rows": "the first rows, and some more in case some of these are deleted",
     "rows": "the rows that the query returned",
 }
@@ -126,7 +132,8 @@ def _key(catalog: Catalog, view: View) -> str:
     labels = {column.name: column.label for column in query.keyed.plan.columns}
     if key is None:
         return "none: equal rows are counted"
-    shown = [labels.get(name, name) if name not in hidden else f"{name} (hidden)" for name in key]
+    shown = [BRANCH if labels.get(name) == TAG else name if name in hidden else labels.get(name, name) for name in key]
+    shown = [f"{text} (hidden)" if name in hidden else text for text, name in zip(shown, key, strict=True)]
     return ", ".join(shown) or "one row at most"
 
 
@@ -141,7 +148,7 @@ def _helpers(catalog: Catalog, view: View) -> list[HelperShown]:
 
 
 def _details(catalog: Catalog, view: View) -> Mapping[str, Sequence[str]]:
-    """Plan → key → SQL → the stages of a refresh in which every table changed."""
+    """Plan → traits → key → SQL → the stages of a refresh in which every table changed."""
     found = catalog.compiled(view)
     if found.query is None:
         return {"plan": [f"none: {found.because or REASONS[found.reason or 'not_compiled']}"]}
@@ -151,6 +158,7 @@ def _details(catalog: Catalog, view: View) -> Mapping[str, Sequence[str]]:
     key = query.keyed.key
     parts = {
         "plan": plan,
+        "traits": show_traits([query.plan]),
         "key": ["none" if key is None else ", ".join(key) or "()"],
         "compiled": print_plan(query.plan, lines=True).splitlines(),
     }
@@ -172,48 +180,112 @@ def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
         return Next(NO_OP, f"nothing has changed since {now.last_refresh:%Y-%m-%d %H:%M:%S} UTC")
     reason = why_full(catalog, view, before, target, False, bool(now.went_back))
     if reason is not None:
-        return Next(FULL, REASONS[reason], reason)
+        return _recomputed(catalog, view, reason)
     return followed(catalog, view, before.vector, target)
+
+
+def _refused(view: View) -> str | None:
+    """What the engine has against the plan of a view, if that is why it is recomputed."""
+    return view.because if view.always_full == "not_compiled" else None
+
+
+def _recomputed(catalog: Catalog, view: View, reason: str, why: str = "") -> Next:
+    """A refresh that recomputes the view, unless its policy forbids that."""
+    situation = Situation(None, Change(frozenset()), view.policy, reason, tuple(view.tables), view.moved)
+    plan = catalog.compiled(view).chooser.choose(situation)
+    if isinstance(plan, Refusal):
+        return Next(None, plan.why)
+    return Next(FULL, why or REASONS[reason], reason)
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What changed of a relation that a view's plan reads: how many rows of which base tables, or None if that takes a
+    query, and whether all were inserted."""
+
+    rows: Mapping[str, int | None]
+    growing: bool = False
+
+
+def _moved(
+    catalog: Catalog,
+    view: View,
+    vectors: tuple[Mapping[str, Identity], Mapping[str, Identity]],
+    changes: ChangeSets,
+    helpers: Mapping[str, _Moved],
+) -> dict[str, _Moved]:
+    """What changed of the relations that a view's plan reads, from one vector to the other. ``helpers`` are those that
+    something has changed for; what that does to their rows is not known."""
+    found = {}
+    for name in sorted(scanned(catalog, view)):
+        if name in helpers:
+            found[name] = helpers[name]
+            continue
+        after, upto = (vector[name].version if name in vector else None for vector in vectors)
+        if after is None or upto is None or after == upto:
+            continue
+        used = used_columns(catalog, view, name)
+        glance = changes.of(relation(catalog, name), after, upto, used).glance(used)
+        if glance is None:
+            found[name] = _Moved({name: None})
+        elif glance[0]:
+            found[name] = _Moved({name: glance[0]}, glance[1])
+    return found
+
+
+def _rows(moved: Iterable[_Moved]) -> dict[str, int | None]:
+    """The changed rows of base tables, each counted once."""
+    found: dict[str, int | None] = {}
+    for each in moved:
+        for table, rows in each.rows.items():
+            have = found.get(table, 0)
+            found[table] = None if rows is None or have is None else max(rows, have)
+    return found
 
 
 def followed(catalog: Catalog, view: View, before: Mapping[str, Identity], target: Mapping[str, Identity]) -> Next:
     """The incremental refresh from one vector to another."""
-    changed, growing, rows, known = [], [], 0, True
-    for table in view.tables:
-        after, upto = before[table].version, target[table].version
-        if after is None or upto is None or after == upto:
-            continue
-        used = used_columns(catalog, view, table)
-        changes = ChangeSet(catalog.engine, catalog.limits, relation(catalog, table), after, upto, used)
+    helpers: dict[str, _Moved] = {}
+    changed: list[tuple[View, dict[str, _Moved]]] = []
+    with ChangeSets(catalog.engine, catalog.limits, partial(used_by, catalog, [view.name])) as changes:
         try:
-            glance = changes.glance(used)
+            for helper in view.helpers:  # some of them read others, which come first
+                own = catalog.get(helper.name)
+                if below := _moved(catalog, own, (before, target), changes, helpers):
+                    helpers[helper.name] = _Moved(_rows(below.values()))
+                    changed.append((own, below))
+            changed.append((view, _moved(catalog, view, (before, target), changes, helpers)))
         except (VersionGone, SchemaChanged, Damaged):
-            return Next(FULL, REASONS["history_gone"], "history_gone")
+            return _recomputed(catalog, view, "history_gone")
         except RollviewError as error:
             return Next(None, error.what)
-        if glance is None:
-            known = False
-        elif not glance[0]:
-            continue
-        changed.append(table)
-        rows += 0 if glance is None else glance[0]
-        if glance is not None and glance[1]:
-            growing.append(table)
+    found = [_one(catalog, each, target, moved) for each, moved in changed]
+    some = next((each for each in reversed(found) if each.strategy != NO_OP), None)  # the view's own before a helper's
+    return found[-1] if some is None else some
+
+
+def _one(catalog: Catalog, view: View, target: Mapping[str, Identity], moved: Mapping[str, _Moved]) -> Next:
+    """The incremental refresh of a view, or of a helper, by what changed of the relations that its plan reads."""
+    rows = _rows(moved.values())
+    known = [number for number in rows.values() if number is not None]
+    growing = frozenset(name for name, each in moved.items() if each.growing)
+    change = Change(frozenset(moved), growing, sum(known))
     found = catalog.compiled(view)
-    change = Change(frozenset(view.moved(changed)), frozenset(view.moved(growing)), rows)
     situation = Situation(found.state, change, view.policy, None, tuple(view.tables), view.moved)
     try:
         plan = guarded(lambda: found.chooser.choose(situation))
     except Failed as error:  # the delta of this change cannot be derived
-        return Next(FULL, f"{REASONS[BUG]}: {error}", BUG)
+        return Next(FULL, f"{REASONS[BUG]}: {error.what}", BUG)
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")
     most = most_rows_of(catalog, view, target, plan)
-    if most is not None and rows > catalog.limits.always_followed and rows > most():
+    if most is not None and change.rows > catalog.limits.always_followed and change.rows > most():
         return Next(FULL, REASONS[TOO_MUCH], TOO_MUCH)
-    why = f"{rows:,} changed rows of {', '.join(changed)}" if known else f"changes of {', '.join(changed)}"
-    return Next(plan.strategy, why, None, tuple(_steps(plan)))
+    number = f"{change.rows:,} changed {'row' if change.rows == 1 else 'rows'}"
+    why = f"{number if len(known) == len(rows) else 'changes'} of {', '.join(rows)}"
+    helper = " (in a helper)" if view.owner else ""
+    return Next(plan.strategy, f"{why}{helper}", None, tuple(_steps(plan)))
 
 
 def _steps(plan: RefreshPlan) -> list[StepRead]:

@@ -8,9 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rollview.strategy.strategy import Choice
+from rollview.views.results import counted
 
 #: The lines of a query that are shown unless all are asked for, and the width of lists.
 _QUERY_LINES, _WIDTH = 6, 100
+
+#: Stands for a space within an item of a list; no name contains it.
+_NO_BREAK = "\0"
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,9 @@ class Explanation:
         for each in self.strategies:
             lines.append(f"    {each.strategy:<19}  {'yes' if each.applies else 'no ':<3}  {each.why}")
         if self.propagation is not None:
-            told = self.propagation
-            lines += ["  propagation", f"    {'yes' if told.applies else 'no '}  {told.why}"]
-            lines += [] if told.kept is None else [f"    changes are kept {told.kept}"]
+            verdict, kept = "yes" if self.propagation.applies else "no ", self.propagation.kept
+            lines += ["  propagation", f"    {verdict}  {self.propagation.why}"]
+            lines += [] if kept is None else [f"    changes are kept {kept}"]
         lines += ["  next refresh", *self._next()]
         return "\n".join(lines)
 
@@ -157,14 +161,14 @@ class Explanation:
         if self.choices:
             lines += ["  choices that the query leaves open", *(f"    {choice}" for choice in self.choices)]
         if self.inexact:
-            lines.append("  values that may be others when computed again: verify may find them different")
+            lines.append("  values that may differ when recomputed: verify may report them")
         for column, of in self.inexact.items():
             lines.append(f"    {column} is computed from {of}, whose last digits depend on the order of its rows")
         if self.helpers:
             lines.append("  helpers, which store parts of the query and are refreshed first")
         for helper in self.helpers:
             plan = helper.plan if verbose else helper.plan[:1]
-            lines += [f"    {helper.name}: {helper.rows:,} rows", *(f"      {line}" for line in plan)]
+            lines += [f"    {helper.name}: {counted(helper.rows, 'row')}", *(f"      {line}" for line in plan)]
         return lines
 
     def _next(self) -> list[str]:
@@ -185,7 +189,9 @@ def _cut(lines: Sequence[str], verbose: bool) -> list[str]:
 
 
 def _wrapped(items: Sequence[str], before: str = "") -> list[str]:
-    """A list of words in lines of a readable width; of very many, the first ones."""
+    """A list in lines of a readable width, broken between items; of very many, the first ones."""
     shown, more = items[:40], len(items) - 40
-    text = before + ", ".join(shown) + (f", and {more} more" if more > 0 else "")
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    whole = (item.replace(" ", _NO_BREAK) for item in shown)
+    text = before + ", ".join(whole) + (f", and {more} more" if more > 0 else "")
+    lines = textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines]

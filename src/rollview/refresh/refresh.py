@@ -2,7 +2,8 @@
 
     target    which versions of its tables the view is to show                              refresh/target
     changes   the changed rows of these tables are read: one net change for each table      views/changes
-    choose    the cheapest strategy that applies makes a plan, from the delta of the query  strategy/, delta/
+    choose    the first strategy that applies makes a plan, from the delta of the query:    strategy/, delta/
+              ``strategy/propagate`` derives that by the rules of ``delta/rules``
     execute   the plan's steps are computed from the net changes; the rows that it writes   refresh/execute
               and the new vector (table → version that the view shows) are one commit
 
@@ -17,18 +18,18 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rollview.delta.derivation import CHANGE
 from rollview.engine.work import Work
 from rollview.errors import Conflict, Damaged, InternalError, NotIncremental, TooLargeToSend, VersionGone
 from rollview.parse.names import quote
-from rollview.plan.nodes import Scan
 from rollview.refresh.execute import Execution, TooManyRows
 from rollview.refresh.reasons import varies, why_full
 from rollview.refresh.recompute import recomputed
 from rollview.refresh.repair import repaired
 from rollview.refresh.target import Target, target_of
+from rollview.refresh.used import scanned, used_by, used_columns
 from rollview.store.protocol import Identity
 from rollview.strategy.choose import most_rows
 from rollview.strategy.full import FULL
@@ -68,7 +69,7 @@ def refresh_view(
     if full and catalog.has(name) and (damage := catalog.damage(name)) is not None:
         return repaired(catalog, name, damage, goal)
     if changes is None:
-        with ChangeSets(catalog.engine, catalog.limits) as own:
+        with ChangeSets(catalog.engine, catalog.limits, functools.partial(used_by, catalog, [name])) as own:
             return refresh_view(catalog, name, full=full, goal=goal, changes=own, freshness=freshness)
     refresh_helper = functools.partial(_refresh_helper, catalog, full, changes, freshness, goal.follow)
     for _ in range(catalog.limits.refresh_attempts):
@@ -107,7 +108,7 @@ class _Done:
 
     strategy: str
     reason: str | None = None
-    changed: int = 0
+    changed: Mapping[str, int] = field(default_factory=dict)  # rows, by table
     written: int = 0
     ran: tuple[Ran, ...] = ()
 
@@ -193,7 +194,7 @@ def _incremental(
     finally:
         execution.forget()
     ran = tuple(execution.ran)
-    done = _Done(plan.strategy, None, change.rows, commit.rows or 0, ran)
+    done = _Done(plan.strategy, None, {table: net.count for table, net in nets.items()}, commit.rows or 0, ran)
     return done if is_ours(commit, stamp) else None
 
 
@@ -214,10 +215,8 @@ def _situation(catalog: Catalog, target: Target, change: Change, reason: str | N
 
 def _net_changes(catalog: Catalog, target: Target, changes: ChangeSets) -> dict[str, Net]:
     """The net changes of the tables that changed in the columns that the view uses."""
-    view, state = target.view, catalog.compiled(target.view).state
-    assert state is not None
-    root, found = state.followed.plan, {}
-    read = {node.table for node in root.walk() if isinstance(node, Scan)}
+    view, found = target.view, {}
+    read = scanned(catalog, view)
     for table, base in view.bases.items():
         if table not in read:  # a helper that stores what a rule looks up: its changes are not propagated
             continue
@@ -232,38 +231,42 @@ def _net_changes(catalog: Catalog, target: Target, changes: ChangeSets) -> dict[
     return found
 
 
-def used_columns(catalog: Catalog, view: View, table: str) -> list[str]:
-    """The columns of a table that a view's state is computed from, at least one; none if it has no state."""
-    state, order = catalog.compiled(view).state, [name for name, _ in view.bases[table].columns]
-    if state is None:
-        return []
-    scans = [node for node in state.followed.plan.walk() if isinstance(node, Scan) and node.table == table]
-    names = {source for scan in scans for source in scan.sources}
-    return [name for name in order if name in names] or order[:1]
-
-
 def _result(target: Target, done: _Done, work: Work, freshness: Freshness, begin: float) -> RefreshResult:
     """What the refresh of a view and of its helpers did."""
     view, helped = target.view, target.helped
     strategy, reason = _strategy_of_all(done, helped)
     stale = freshness.stale(view)
+    changed = {table: rows for table, rows in done.changed.items() if table in view.tables}
+    for result in helped:
+        changed |= {table: max(rows, changed.get(table, 0)) for table, rows in result.changed.items()}
     return RefreshResult(
         view.name,
         strategy,
         reason,
         view.shown(target.before.vector),
         view.shown(target.vector),
-        rows_changed=done.changed,
+        rows_changed=sum(changed.values()),
+        changed=changed,
         rows_read=total(work.rows_read, *(result.rows_read for result in helped)),
         rows_written=done.written + sum(result.rows_written for result in helped),
         jobs=total(work.jobs, *(result.jobs for result in helped)),
         bytes_written=total(work.bytes_written, *(result.bytes_written for result in helped)),
         seconds=since(begin),
         stale=stale,
-        part=view.because or "" if reason in ("not_compiled", "compiler_bug") else "",
+        part=_part(target, done, reason),
         stuck=freshness.stuck(stale),
         ran=(*(ran for result in helped for ran in result.ran), *done.ran),
     )
+
+
+def _part(target: Target, done: _Done, reason: str | None) -> str:
+    """What the explanation of a result is about: a part of the query, or a helper."""
+    because = target.view.because
+    if because and reason in ("not_compiled", BUG):
+        return because.strip().splitlines()[-1]  # of a traceback, what happened
+    if done.strategy == NO_OP and any(result.strategy not in (NO_OP, FULL) for result in target.helped):
+        return "of a helper; the view's own rows are as they were"
+    return ""
 
 
 def _strategy_of_all(done: _Done, helped: Sequence[RefreshResult]) -> tuple[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from dataclasses import replace
@@ -18,6 +19,8 @@ from rollview.views.relation import query_at
 from rollview.views.results import RefreshResult, since
 from rollview.views.shape import check_same_columns, over_tables_now, schema_errors
 from rollview.views.write import publish
+
+logger = logging.getLogger("rollview")
 
 
 def repaired(catalog: Catalog, name: str, damage: Damaged, goal: Goal) -> RefreshResult:
@@ -43,6 +46,7 @@ def repaired(catalog: Catalog, name: str, damage: Damaged, goal: Goal) -> Refres
         made, commit = written(catalog, defined(catalog, view, target, frame), target, 1, None, over=True, again=True)
     drop_helpers(catalog, known.helpers)
     publish(catalog, made.view)
+    logger.info("%s: %s, because damaged", made.view.title, FULL)
     return RefreshResult(
         name,
         FULL,

@@ -1,5 +1,5 @@
-"""A long way, gone in steps: each is a refresh to a position of the commit clock, and a commit of its own. A refresh
-that is stopped loses one step at most.
+"""Catch-up done in several commits, or steps: each is a refresh to a position of the commit clock. A refresh that is
+stopped loses one step at most.
 
 way (commits between what the view shows and its goal) → AUTO decides once → steps of some rows or seconds
 """
@@ -24,7 +24,7 @@ from rollview.views.catalog import Catalog
 from rollview.views.definition import View
 from rollview.views.goal import Goal
 from rollview.views.past import Past
-from rollview.views.results import RefreshResult, in_all
+from rollview.views.results import RefreshResult, counted, in_all
 from rollview.views.upstream import base_tables
 
 logger = logging.getLogger("rollview")
@@ -76,7 +76,8 @@ def refresh_in_steps(
         results.append(refresh_view(catalog, name, goal=replace(step, follow=True)))
         if progress is not None:
             progress(results[-1])
-        logger.info("%s: step %d, %d changed rows", view.title, len(results), results[-1].rows_changed)
+        rows = counted(results[-1].rows_changed, "changed row")
+        logger.info("%s: step %d, %s", view.title, len(results), rows)
         most = pace.next(most, results[-1].seconds)
     return in_all(results)
 

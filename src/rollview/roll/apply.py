@@ -30,7 +30,7 @@ from rollview.strategy.plan import Advance, RefreshPlan, incremental
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.goal import Goal
 from rollview.views.past import Past
-from rollview.views.results import APPLY, Ran, RefreshResult, since
+from rollview.views.results import APPLY, Ran, RefreshResult, counted, since
 from rollview.views.upstream import base_tables
 from rollview.views.write import is_ours, stamped
 
@@ -48,9 +48,12 @@ def apply(catalog: Catalog, name: str, position: int | None = None) -> RefreshRe
         if done is not None:
             tend(catalog, name)
             written = 0 if done.commit is None else done.commit.rows or 0
+            strategy = NO_OP if done.commit is None else APPLY
+            where = f"from position {way.shown} to {way.goal}"
+            logger.info("%s: %s %s, %s", rolled.view.title, strategy, where, counted(done.rows, "changed row"))
             return RefreshResult(
                 name,
-                NO_OP if done.commit is None else APPLY,
+                strategy,
                 None,
                 rolled.view.shown(way.before.vector),
                 rolled.view.shown(way.vector),
@@ -174,7 +177,6 @@ def _gone(rolled: Rolling, way: _Way) -> _Gone | None:
     finally:
         execution.forget()
         catalog.engine.forget([kept])
-    logger.info("%s: from position %d to %d, %d rows of its delta", view.title, way.shown, way.goal, kept.rows)
     what = f"what was propagated, from position {way.shown} to {way.upto}"
     ran = Ran("delta", what, kept.rows, (), (DELTA_ROWS,))
     return _Gone(kept.rows, commit, (ran, *execution.ran)) if is_ours(commit, stamp) else None

@@ -64,7 +64,7 @@ def _check_names(catalog: Catalog, name: str) -> None:
     for column, _ in relation(catalog, name).columns():
         if column.casefold() in (WEIGHT.label, TIME.label):
             raise UserError(
-                f"The changes of {name} cannot be told",
+                f"The changes of {name} cannot be shown",
                 why=f"it has a column {column}, and its changes have one of that name beside it",
                 todo=f"make a view in which the column has another name: SELECT {quote(column)} AS other_name",
             )

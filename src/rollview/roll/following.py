@@ -21,6 +21,7 @@ from rollview.refresh.steps import Pace, Way, recomputing_is_cheaper, refresh_in
 from rollview.roll.apply import apply
 from rollview.roll.reachable import Reachable, reachable
 from rollview.store.protocol import Identity
+from rollview.strategy.no_op import NO_OP
 from rollview.views.catalog import Catalog, Reflected
 from rollview.views.definition import View
 from rollview.views.goal import NEWEST, Goal
@@ -49,7 +50,7 @@ def refresh(
         rest = refresh_view(catalog, name, full=full, goal=goal)
     else:
         rest = refresh_in_steps(catalog, name, goal, pace, progress)
-    return rest if first is None else in_all([first, rest])
+    return _reported(rest if first is None else in_all([first, rest]))
 
 
 def refresh_all(
@@ -63,7 +64,7 @@ def refresh_all(
     progress: OnResult | None = None,
 ) -> list[Outcome]:
     """Brings views to one goal: see ``refresh/batch``."""
-    return batch.refresh_all(
+    outcomes = batch.refresh_all(
         catalog,
         names,
         full=full,
@@ -73,6 +74,10 @@ def refresh_all(
         progress=progress,
         first=functools.partial(_applied_first, catalog, None if pace is None else progress),
     )
+    for each in outcomes:
+        if each.result is not None:
+            _reported(each.result)
+    return outcomes
 
 
 def refresh_upstream(
@@ -86,11 +91,19 @@ def refresh_upstream(
 ) -> RefreshResult:
     """Brings the views that a view reads to a goal, and then the view."""
     first = functools.partial(_applied_first, catalog, None if pace is None else progress)
-    return batch.refresh_upstream(catalog, name, full=full, goal=goal, pace=pace, progress=progress, first=first)
+    done = batch.refresh_upstream(catalog, name, full=full, goal=goal, pace=pace, progress=progress, first=first)
+    return _reported(done)
+
+
+def _reported(result: RefreshResult) -> RefreshResult:
+    """Logs a refresh that found nothing to do; all others log their strategy when it is chosen."""
+    if result.strategy == NO_OP and result.from_vector == result.to_vector:
+        logger.info("%s: %s, because it already shows these versions", result.view, NO_OP)
+    return result
 
 
 def _applied_first(catalog: Catalog, progress: OnResult | None, name: str, goal: Goal) -> RefreshResult | None:
-    """The first step of a view, which is told if there is one."""
+    """The first step of a view; ``progress`` is called with it, if there is one."""
     done = applied_first(catalog, name, goal)
     if done is not None and progress is not None:
         progress(done)

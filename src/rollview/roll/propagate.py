@@ -17,8 +17,8 @@ from dataclasses import replace
 from rollview.delta.timed import Way
 from rollview.engine.protocol import Kept
 from rollview.errors import Conflict, VersionGone
-from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
+from rollview.refresh.used import used_columns
 from rollview.roll.begin import Begun, same_tables
 from rollview.roll.extent import Extent
 from rollview.roll.forward import Forwarding, Present, by_history, by_presence

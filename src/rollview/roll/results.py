@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rollview.errors import NotIncremental, RollviewError, UserError
+from rollview.views.results import counted
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class ForwardStep:
     def __str__(self) -> str:
         number, parts = self.part
         part = f", part {number} of {parts}" if parts > 1 else ""
+        rows = counted(self.rows, "changed row")
         return (
-            f"{self.view}: {self.rows:,} changed rows of {self.table}, positions {self.after + 1} to {self.upto}"
-            f"{part}; {self.rows_written:,} rows added, complete up to {self.mark}"
+            f"{self.view}: {rows} of {self.table}, positions {self.after + 1} to {self.upto}"
+            f"{part}; {counted(self.rows_written, 'row')} added, complete up to {self.mark}"
         )
 
 
@@ -118,7 +120,8 @@ class PropagateOutcome:
         """What was done, what went wrong, or why nothing was tried, as a sentence."""
         if self.result is not None:
             done = self.result
-            return f"{done.queries} queries over {done.rows:,} changed rows; complete up to position {done.mark}"
+            queries, rows = counted(done.queries, "query", "queries"), counted(done.rows, "changed row")
+            return f"{queries} over {rows}; complete up to position {done.mark}"
         if self.error is not None:
             return str(self.error).splitlines()[0] + (f": {self.error.why}" if self.error.why else "")
         return f"{self.because} failed"

@@ -18,8 +18,8 @@ from functools import partial
 
 from rollview.errors import VersionGone, named_error
 from rollview.refresh.batch import levels
-from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
+from rollview.refresh.used import used_columns
 from rollview.roll.begin import Begun, begun, overtaken
 from rollview.roll.extent import Extent
 from rollview.roll.propagate import Propagation, looked
@@ -54,7 +54,7 @@ def propagate_all(
     steps: int | None = None,
     on_step: OnStep | None = None,
 ) -> list[PropagateOutcome]:
-    """Propagates some views and those that they read, or every view, each by up to so many ``steps``."""
+    """Propagates some views and those that they read, or every view, each by up to ``steps`` queries."""
     run = Run(catalog, pace, steps, on_step)
     run.views(upstream(catalog, catalog.names() if names is None else names))
     for name, outcome in run.outcomes.items():

@@ -93,7 +93,7 @@ class Source(ABC):
         return self.is_comparable and not any("map<" in kind for _, kind in self.typed)
 
     def part(self, changes: Kept, number: int, parts: int) -> Kept:
-        """Every so manieth of some changed rows, in an order that is the same whenever they are read."""
+        """Every n-th of some changed rows, in an order that is the same whenever they are read."""
         return _part(self._engine, self.typed, changes, number, parts)
 
 

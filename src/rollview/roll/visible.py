@@ -55,7 +55,7 @@ def stored_changes(state: State, stored: Node, after: int, upto: int, *, timed: 
         rows = Project(rows, (*own, Computed(TIME, _number(upto))))
     if isinstance(state, Groups):
         return _of_groups(state, stored, rows)
-    one = {COUNT.name: Computed(COUNT, _number(1))}  # the weight says how many copies come and go
+    one = {COUNT.name: Computed(COUNT, _number(1))}  # the weight says how many copies are inserted or deleted
     own = tuple(one.get(c.name) or Computed(c, ref(c.name)) for c in (*state.plan.columns, WEIGHT, TIME))
     return Project(rows, own)
 

@@ -12,6 +12,7 @@ from rollview.refresh.steps import Pace
 from rollview.session.arguments import NAME, NAME_TODO, article, check_text
 from rollview.views.catalog import Catalog
 from rollview.views.goal import NEWEST, Goal
+from rollview.views.upstream import base_tables
 
 
 def goal_of(catalog: Catalog, as_of: AsOf | None) -> tuple[Goal, int | None]:
@@ -33,9 +34,12 @@ def moment_of(catalog: Catalog, as_of: AsOf) -> Moment:
     return moment(catalog.clock, as_of, catalog.numbered())
 
 
-def position_of(catalog: Catalog, as_of: AsOf) -> int:
-    """The position of a moment. Raises UserError for versions that never stood together."""
-    position = moment_of(catalog, as_of).position
+def position_of(catalog: Catalog, view: str, as_of: AsOf) -> int:
+    """The position of a moment for a view. Raises UserError if a vector lacks a table of the view, and for versions
+    that never stood together."""
+    goal, position = goal_of(catalog, as_of)
+    for table in sorted(base_tables(catalog, [view]) - goal.vector.keys()):
+        goal.version(catalog, table)  # says what is missing
     if position is None:
         raise UserError(
             "The tables never stood at these versions together", todo="rv.commits() lists where they stood together"

@@ -33,6 +33,7 @@ from rollview.parse.views import (
     ViewStatement,
     parse_view_statement,
 )
+from rollview.plan.types import shown_type
 from rollview.refresh.explanation import Explanation
 from rollview.refresh.steps import Pace
 from rollview.roll.apply import apply
@@ -122,7 +123,7 @@ class Rollview(Moments):
                 drop_view(self.catalog, name)
             return Answer({"dropped": "STRING"}, [[name]] if there else [])
         if isinstance(statement, DescribeView):
-            columns = [[column.name, column.type] for column in self.catalog.get(name).columns]
+            columns = [[column.name, shown_type(column.type)] for column in self.catalog.get(name).columns]
             return Answer({"column": "STRING", "type": "STRING"}, columns)
         assert isinstance(statement, ExplainView)
         return Answer({"plan": "STRING"}, [[explained(self.catalog, name).text(verbose=statement.verbose)]])
@@ -279,7 +280,7 @@ class Rollview(Moments):
         """Brings a view to a moment that its timed delta reaches, forward or back: see ``propagate``. Without a moment,
         to the newest one. No base table is read. The result's strategy is ``apply``."""
         found = self._name(name)
-        return apply(self.catalog, found, None if as_of is None else position_of(self.catalog, as_of))
+        return apply(self.catalog, found, None if as_of is None else position_of(self.catalog, found, as_of))
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """The canonical names of views. Raises an error for a name that is no view's."""

@@ -1,4 +1,4 @@
-"""The change of a view, in one of three forms. What is stored of the view is not part of it.
+"""The change of a view, in the form that its state takes. The stored rows themselves are not read for it.
 
 | form | rows | views |
 |---|---|---|

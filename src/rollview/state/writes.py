@@ -4,7 +4,7 @@
 |---|---|
 | ``AppendRows`` | are appended |
 | ``UpsertRows`` | update or delete the stored rows of the same key; the others are inserted |
-| ``CountRows`` | are added to a bag, or taken from it if their count is negative |
+| ``CountRows`` | are added to a bag, or removed from it if their count is negative |
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class UpsertRows(Write):
 
     def details(self) -> list[str]:
         lines = [f"{column} = {show(value)}" for column, value in self.set.items()]
-        return lines if self.gone is None else [*lines, f"gone where {show(self.gone)}"]
+        return lines if self.gone is None else [*lines, f"deleted if {show(self.gone)}"]
 
 
 @dataclass(frozen=True)
@@ -72,4 +72,4 @@ class CountRows(Write):
 
     @property
     def what(self) -> str:
-        return f"added to the state, or taken from it where {self.count} is negative"
+        return f"added to the state, or removed from it if {self.count} is negative"

@@ -50,13 +50,13 @@ def left(stored: Node, write: Write) -> Node:
     return stored if isinstance(write, AppendRows) else _matching(ANTI, stored, write)
 
 
-def met(stored: Node, write: Write) -> Node:
+def with_match(stored: Node, write: Write) -> Node:
     """The stored rows that a given row matches."""
     return _matching(SEMI, stored, write)
 
 
 def made(stored: Node, write: Write) -> Node:
-    """The rows that a write inserts, and those that it puts in the place of the rows it meets."""
+    """The rows that a write inserts, and those that it puts in the place of the rows it matches."""
     if isinstance(write, CountRows):
         return _counted(stored, write)
     kept = Filter(matched(stored, write), exp.Not(this=ref(GONE.name)))
@@ -73,7 +73,7 @@ def matched(stored: Node, write: Write) -> Node:
     tests: list[Expr] = [ref(names[DELETED.label])] if DELETED.label in names else []
     rows: Node = given
     if isinstance(write, UpsertRows) and (write.set or write.gone is not None):
-        rows = Join(LEFT, given, met(stored, write), _same(stored, given, write.on))
+        rows = Join(LEFT, given, with_match(stored, write), _same(stored, given, write.on))
         tests += [] if write.gone is None else [_over(write.gone, own, names)]
     gone: Expr = exp.Coalesce(this=connected(exp.Or, tests), expressions=[exp.false()]) if tests else exp.false()
     output = []
@@ -88,7 +88,7 @@ def matched(stored: Node, write: Write) -> Node:
 def _counted(stored: Node, write: CountRows) -> Node:
     given = exactly(_renamed(write.rows, stored.columns), stored.columns)
     count = next(column for column in stored.columns if column.label == write.count)
-    both = union_of([met(stored, write), given], stored.columns)
+    both = union_of([with_match(stored, write), given], stored.columns)
     keys = tuple(Computed(column, ref(column.name)) for column in stored.columns if column is not count)
     total = exp.Cast(this=exp.Sum(this=ref(count.name)), to=count.type.copy())
     some = exp.GT(this=ref(count.name), expression=exp.Literal.number(0))

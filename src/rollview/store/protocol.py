@@ -308,7 +308,7 @@ class Writing(Protocol):
 
     def tidy(self, table: str, keep: int, seconds: float = 0) -> None:
         """Merges the small files of a table that is only appended to or pruned, and removes what only older versions
-        need: those before the newest ``keep``, and before the version that the table had so many ``seconds`` ago. The
+        need: those before the newest ``keep``, and before the version that the table had this many ``seconds`` ago. The
         rows, the later changes and the commit of the oldest version that is kept stay as they are."""
 
     def drop(self, table: str) -> None: ...

@@ -14,5 +14,5 @@
 | ``group_recompute.py`` | affected groups are recomputed |
 | ``partition_recompute.py`` | affected window partitions are recomputed |
 | ``full.py`` | the whole query is run |
-| ``choose.py`` | the list of strategies, and the cheapest that applies |
+| ``choose.py`` | the list of strategies, in a fixed order, and the first that applies |
 """

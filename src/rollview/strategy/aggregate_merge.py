@@ -12,10 +12,10 @@ from rollview.state.groups import Groups
 from rollview.state.state import State
 from rollview.strategy.plan import RefreshPlan, incremental
 from rollview.strategy.propagate import Change, group_sums, grows
-from rollview.strategy.strategy import Choice, Situation, Strategy
+from rollview.strategy.strategy import ANY, Choice, Situation, Strategy
 
 #: Why a strategy for groups does not apply to other views.
-NO_GROUPS = "the view's rows are no groups: the query ends in no GROUP BY, or does more than look at its groups"
+NO_GROUPS = "not a GROUP BY view: its query does not end in an aggregate"
 
 
 class AggregateMerge(Strategy):
@@ -40,10 +40,9 @@ class AggregateMerge(Strategy):
         return limits.merge_cost
 
     def choice(self, situation: Situation, state: State) -> Choice:
-        any_change = situation.after(situation.tables)
-        why = self.refusal(state, any_change)
+        why = self.refusal(state, situation.after(situation.tables))
         if why is None:
-            return self.applies("for any change")
+            return self.applies(ANY)
         tables = situation.tables
         merges = [each for each in tables if self.refusal(state, situation.after([each], [each])) is None]
         return self.applies(f"if rows are only added, to {' or '.join(merges)}: {why}") if merges else self.refuses(why)

@@ -1,4 +1,4 @@
-"""New rows are appended. No stored row is looked at."""
+"""New rows are appended. No stored row is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Append(Strategy):
         if isinstance(state, Groups):
             return "the view's rows are groups"
         if not grows(state.followed.plan, change):
-            return "new rows of a table can take rows of the result away"
+            return "new rows of a table can remove rows from the result"
         return None
 
     def derived(self, state: State, change: Change, passes: Sequence[Pass]) -> RefreshPlan | None:

@@ -1,9 +1,9 @@
-"""The cheapest strategy that applies."""
+"""The list of strategies, in a fixed order, and the first that applies. Costs are compared only with recomputing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rollview.delta.passes import PASSES, Pass
 from rollview.garbage import collected_rarely
@@ -18,9 +18,9 @@ from rollview.strategy.no_op import NoOp, unchanged
 from rollview.strategy.partition_recompute import PartitionRecompute
 from rollview.strategy.plan import RefreshPlan, Refusal
 from rollview.strategy.row_delta import RowDelta
-from rollview.strategy.strategy import Choice, Situation, Strategy
+from rollview.strategy.strategy import ANY, OTHER, Choice, Situation, Strategy
 
-#: All strategies, from the one that does least to the one that does most.
+#: All strategies, in the order in which they are tried: one that does less stands before those that do more.
 STRATEGIES: tuple[Strategy, ...] = (
     NoOp(),
     Append(),
@@ -80,4 +80,20 @@ def most_rows(
 
 def choices(situation: Situation) -> list[Choice]:
     """Every strategy, with the changes that it is for, or why it does not apply to the view."""
-    return [strategy.explained(situation) for strategy in STRATEGIES]
+    found: list[Choice] = []
+    before: list[Choice] = []
+    for strategy in STRATEGIES:
+        choice = strategy.explained(situation)
+        if choice.applies and strategy.incremental:
+            choice = _after(choice, before)
+            before.append(choice)
+        found.append(choice)
+    return found
+
+
+def _after(choice: Choice, before: Sequence[Choice]) -> Choice:
+    """What earlier strategies leave to one that applies: the first one that applies to a change is taken."""
+    whole = next((each.strategy for each in before if each.why in (ANY, OTHER)), None)
+    if whole is not None:
+        return replace(choice, applies=False, why=f"{whole} comes first, and applies to every change")
+    return replace(choice, why=OTHER) if before and choice.why == ANY else choice

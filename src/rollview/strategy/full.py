@@ -18,6 +18,7 @@ FULL = "full"
 class Full(Strategy):
     name = FULL
     done = "the whole query was computed"
+    incremental = False
 
     def refusal(self, state: State, change: Change) -> str | None:
         return None
@@ -39,7 +40,7 @@ class Full(Strategy):
     def choice(self, situation: Situation, state: State) -> Choice:
         if situation.policy is Policy.STRICT:
             return self.refuses("the policy is INCREMENTAL STRICT; only REFRESH … FULL does it")
-        much = ", or if so much has changed that it costs less" if situation.policy is Policy.AUTO else ""
+        much = ", or if recomputing is cheaper" if situation.policy is Policy.AUTO else ""
         return self.applies(f"if it is asked for, if the history of a table is gone{much}")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rollview.delta.passes import Pass
 from rollview.state.groups import Groups
 from rollview.state.state import State
-from rollview.strategy.aggregate_merge import NO_GROUPS, AggregateMerge
+from rollview.strategy.aggregate_merge import NO_GROUPS
 from rollview.strategy.plan import RefreshPlan, incremental
 from rollview.strategy.propagate import Change, affected_groups
-from rollview.strategy.strategy import Choice, Situation, Strategy
+from rollview.strategy.strategy import Strategy
 
 
 class GroupRecompute(Strategy):
@@ -18,18 +18,9 @@ class GroupRecompute(Strategy):
     done = "the affected groups were recomputed"
 
     def refusal(self, state: State, change: Change) -> str | None:
-        if not isinstance(state, Groups):
-            return NO_GROUPS
-        return "every aggregate can be added to" if AggregateMerge().refusal(state, change) is None else None
+        return None if isinstance(state, Groups) else NO_GROUPS
 
     def derived(self, state: State, change: Change, passes: Sequence[Pass]) -> RefreshPlan | None:
         assert isinstance(state, Groups)
         delta = affected_groups(state, change)
         return None if delta is None else incremental(self.name, delta, state.take(delta), passes)
-
-    def choice(self, situation: Situation, state: State) -> Choice:
-        why = self.refusal(state, situation.after(situation.tables))
-        if why is not None:
-            return self.refuses(why)
-        merges = AggregateMerge().choice(situation, state).applies
-        return self.applies("for any other change" if merges else "for any change")

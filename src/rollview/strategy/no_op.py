@@ -16,7 +16,8 @@ NO_OP = "no_op"
 
 class NoOp(Strategy):
     name = NO_OP
-    done = "nothing has changed since the last refresh"
+    done = "nothing that the view uses has changed since the last refresh"
+    incremental = False
 
     def refusal(self, state: State, change: Change) -> str | None:
         return "the tables have changed" if change.tables else None

@@ -6,7 +6,6 @@ from rollview.state.groups import Groups
 from rollview.state.state import State
 from rollview.strategy.propagate import Change
 from rollview.strategy.row_delta import RowDelta, ends_in_window
-from rollview.strategy.strategy import Choice, Situation
 
 
 class PartitionRecompute(RowDelta):
@@ -17,7 +16,3 @@ class PartitionRecompute(RowDelta):
         if isinstance(state, Groups) or not ends_in_window(state):
             return "the query ends in no window function"
         return None
-
-    def choice(self, situation: Situation, state: State) -> Choice:
-        why = self.refusal(state, situation.after(situation.tables))
-        return self.applies("for any change") if why is None else self.refuses(why)

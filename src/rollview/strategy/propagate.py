@@ -130,7 +130,7 @@ def only_grows(plan: Node, deriving: Derivation) -> bool:
 
 
 def _takes_back(plan: Node, deriving: Derivation) -> bool:
-    """Whether the delta of a plan that only grows adds rows and takes them away again: the general rule of a semi join
-    has the rows that a changed one meets after, and before."""
+    """Whether the delta of a plan that only grows adds rows and removes them again: the general rule of a semi join
+    has the rows that a changed one matches after, and before."""
     semi = (node for node in plan.walk() if isinstance(node, Join) and node.kind == SEMI)
     return any(deriving.touches(node.right) and equi_condition(node) is None for node in semi)

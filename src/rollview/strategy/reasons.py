@@ -16,7 +16,7 @@ REASONS = {
     INEXACT: "floating-point sums differ in their last digits when computed again, and a helper cannot store these",
     "history_gone": "a version or the changes of a base table no longer exist",
     "too_much_changed": "too many rows changed: recomputing is cheaper",
-    "too_many_rows_differ": "the changed rows join so many other rows that recomputing is cheaper",
+    "too_many_rows_differ": "the changed rows join too many other rows: recomputing is cheaper",
     "key_changed": "the declared key of a base table has changed",
     "layout_changed": "this version of rollview stores the view in another layout",
     "time_dependent": "the query uses the current time, user or another property of the session",

@@ -1,4 +1,4 @@
-"""The rows that differ are merged by their key; of rows without a key, copies are added and taken away."""
+"""The rows that differ are merged by their key; of rows without a key, copies are added and removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rollview.state.groups import Groups
 from rollview.state.state import State
 from rollview.strategy.plan import RefreshPlan, incremental
 from rollview.strategy.propagate import Change, row_changes
-from rollview.strategy.strategy import Choice, Situation, Strategy
+from rollview.strategy.strategy import Strategy
 
 
 def ends_in_window(state: State) -> bool:
@@ -33,7 +33,3 @@ class RowDelta(Strategy):
     def derived(self, state: State, change: Change, passes: Sequence[Pass]) -> RefreshPlan | None:
         delta = row_changes(state, change)
         return None if delta is None else incremental(self.name, delta, state.take(delta), passes)
-
-    def choice(self, situation: Situation, state: State) -> Choice:
-        why = self.refusal(state, situation.after(situation.tables))
-        return self.applies("for any other change") if why is None else self.refuses(why)

@@ -15,6 +15,9 @@ from rollview.strategy.plan import RefreshPlan, Refusal
 from rollview.strategy.propagate import Change
 from rollview.strategy.reasons import REASONS
 
+#: The changes that a strategy is for: all of them, or all that no earlier strategy takes.
+ANY, OTHER = "for any change", "for any other change"
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -46,10 +49,12 @@ class Choice:
 
 
 class Strategy(ABC):
-    """``done`` says what a refresh by this strategy did."""
+    """``done`` says what a refresh by this strategy did. ``incremental``: it carries changes of the tables into the
+    view."""
 
     name: ClassVar[str]
     done: ClassVar[str]
+    incremental: ClassVar[bool] = True
 
     @abstractmethod
     def refusal(self, state: State, change: Change) -> str | None:
@@ -77,9 +82,10 @@ class Strategy(ABC):
             return self.refuses(REASONS[situation.reason or "not_compiled"])
         return self.choice(situation, situation.state)
 
-    @abstractmethod
     def choice(self, situation: Situation, state: State) -> Choice:
-        """The same for a view that need not be recomputed."""
+        """The same for a view that need not be recomputed, as if there were no other strategies."""
+        why = self.refusal(state, situation.after(situation.tables))
+        return self.applies(ANY) if why is None else self.refuses(why)
 
     def applies(self, why: str) -> Choice:
         return Choice(self.name, True, why)

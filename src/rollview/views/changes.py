@@ -182,6 +182,7 @@ class ChangeSets:
     ) -> None:
         self._engine, self._limits, self._needed = engine, limits, needed
         self._found: dict[tuple[str, int, int], ChangeSet] = {}
+        self._made: list[ChangeSet] = []
         self._lock = threading.Lock()
         self.reads: list[tuple[str, int, int]] = []
 
@@ -195,6 +196,7 @@ class ChangeSets:
                 columns = [name for name, _ in relation.columns() if name in wanted]
                 known = ChangeSet(self._engine, self._limits, relation, after, upto, columns)
                 self._found[interval] = known
+                self._made.append(known)
                 self.reads.append(interval)
             return known
 
@@ -204,7 +206,7 @@ class ChangeSets:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in self._found.values():
+        for each in self._made:
             each.forget()
 
 

@@ -13,6 +13,7 @@ from rollview.parse.names import Name
 from rollview.parse.references import Reference, parse_query
 from rollview.parse.stored_names import RESERVED
 from rollview.parse.views import CreateView, Policy
+from rollview.plan.reserved import STATE
 from rollview.strategy.reasons import REASONS
 from rollview.views.catalog import Catalog
 from rollview.views.define import Defined
@@ -110,9 +111,16 @@ def check_no_cycle(catalog: Catalog, name: str, tables: Collection[str]) -> None
 
 
 def check_output(query: Query, columns: Sequence[tuple[str, str]]) -> None:
-    """Raises an error if two columns of the query have one name."""
+    """Raises an error if two columns of the query have one name, or one has the name of the view's state."""
     seen: set[str] = set()
     for i, (column, _) in enumerate(columns):
+        if column.casefold() == STATE:
+            raise SqlError(
+                f"No column of a view can be named {column}",
+                where=_again(query.text, column, i, len(columns)),
+                why="the SQL that shows a view calls its stored rows by that name",
+                todo="give the column another name: … AS other_name",
+            )
         if column.casefold() in seen:
             raise SqlError(
                 f"Two columns of the view are named {column}",

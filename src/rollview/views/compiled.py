@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from rollview.delta.derivation import NotMaintained
-from rollview.errors import ColumnNotFound, NotDeterministic
+from rollview.errors import ColumnNotFound, InternalError, NotDeterministic
 from rollview.frontend.query import CompiledView, Query
 from rollview.frontend.sql import BaseTable, Tables, Unbuildable
 from rollview.parse.names import Name
@@ -43,11 +43,11 @@ class CompilerBug(UserWarning):
     """The compiler failed on a query. The view is recomputed at every refresh."""
 
 
-class Failed(Exception):
+class Failed(InternalError):
     """A failure of the compiler. ``trace`` is its traceback."""
 
     def __init__(self, trace: str) -> None:
-        super().__init__(trace.strip().splitlines()[-1])
+        super().__init__(trace.strip().splitlines()[-1], todo="please report it, with the view's query")
         self.trace = trace
 
 
@@ -78,20 +78,21 @@ def report(title: str, trace: str, when: str = "at every refresh") -> None:
 @dataclass(frozen=True)
 class Compiled:
     """A view's plan and state. Without them, or if there is a ``reason``, the view is always recomputed; ``part`` is
-    the part of the query that cannot be planned, ``trace`` the traceback of a failure of the compiler. The
-    ``chooser`` makes the plans of its refreshes."""
+    the part of the query that cannot be planned, ``refused`` what the engine has against the plan, ``trace`` the
+    traceback of a failure of the compiler. The ``chooser`` makes the plans of its refreshes."""
 
     query: CompiledView | None
     state: State | None = None
     reason: str | None = None
     part: Unbuildable | None = None
+    refused: str | None = None
     trace: str | None = None
     chooser: Chooser = field(default_factory=Chooser, compare=False)
 
     @property
     def because(self) -> str | None:
         """What the reason is about."""
-        return self.trace or (self.part.what if self.part is not None else None)
+        return self.trace or self.refused or (self.part.what if self.part is not None else None)
 
     def with_state(self, state: State | None) -> Compiled:
         return replace(self, state=state, chooser=Chooser())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from rollview.views.helpers import drop_helpers, with_helpers
 from rollview.views.relation import query_at, relation
 from rollview.views.results import RefreshResult, since
 from rollview.views.write import publish, write_whole
+
+logger = logging.getLogger("rollview")
 
 
 @dataclass(frozen=True)
@@ -107,10 +110,12 @@ def _created(
 ) -> RefreshResult:
     freshness = Freshness(catalog)
     stale = freshness.stale(view)
+    reason = "created" if old.view is None and old.damage is None else "replaced"
+    logger.info("%s: %s, because %s", view.title, FULL, reason)
     return RefreshResult(
         view.name,
         FULL,
-        "created" if old.view is None and old.damage is None else "replaced",
+        reason,
         old.view.shown(old.reflected.vector) if old.view is not None and old.reflected is not None else {},
         view.shown(vector),
         rows_read=work.rows_read,
@@ -125,6 +130,7 @@ def _created(
 
 def _unchanged(catalog: Catalog, view: View, begin: float) -> RefreshResult:
     versions = view.shown(catalog.reflected(view).vector)
+    logger.info("%s: %s, because it exists", view.title, NO_OP)
     return RefreshResult(view.name, NO_OP, None, versions, versions, seconds=since(begin))
 
 

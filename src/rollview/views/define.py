@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ from rollview.views.compiled import BUG, Compiled, Failed, compiled_query, guard
 from rollview.views.definition import ROWS, Layout, View, ViewColumn
 from rollview.views.dry_run import takes_plans
 from rollview.views.relation import rows_at
+
+logger = logging.getLogger("rollview")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,9 @@ def defined(catalog: Catalog, view: View, vector: Mapping[str, Identity], frame:
             made = guarded(lambda: _with_state(catalog, view, query, vector))
         except Failed as error:
             made, reason, compiled = None, reason or BUG, replace(compiled, reason=BUG, trace=error.trace)
+        if isinstance(made, str):
+            logger.warning("%s is recomputed at every refresh: %s", view.title, made)
+            made, compiled = None, replace(compiled, refused=made)
         if made is not None and not _holds(catalog, view, made.rows):
             reason, made = reason or "not_stored", None
         if made is not None:
@@ -98,9 +104,9 @@ class _Made:
     kinds: Mapping[str, str]
 
 
-def _with_state(catalog: Catalog, view: View, query: CompiledView, vector: Mapping[str, Identity]) -> _Made | None:
-    """The view's state and its rows; None if the engine refuses the compiled query, or finds other types in it than in
-    the text: then the compiler has not understood the query."""
+def _with_state(catalog: Catalog, view: View, query: CompiledView, vector: Mapping[str, Identity]) -> _Made | str:
+    """The view's state and its rows; or why there are none: the engine refuses the compiled query, or finds other types
+    in it than in the text. Then the compiler has not understood the query."""
     engine = catalog.engine
     frames = {table: rows_at(catalog, view.bases[table], i.version) for table, i in vector.items()}
     types = FoundTypes(lambda plan: _types(engine, plan, frames))
@@ -111,10 +117,12 @@ def _with_state(catalog: Catalog, view: View, query: CompiledView, vector: Mappi
             shown = engine.columns(engine.over_state(rows, state.shown.query))
             for row in _of_each_row(query.plan):
                 engine.columns(engine.select(row, frames))
-    except _Refused:
-        return None
-    if engine.exact and [kind for _, kind in shown] != [column.type for column in view.columns]:
-        return None
+    except _Refused as error:
+        return f"the compiled query is refused: {error}"
+    if engine.exact:
+        for (name, kind), column in zip(shown, view.columns, strict=True):
+            if kind != column.type:
+                return f"column {name} of the compiled query is of type {kind}, and that of the text of {column.type}"
     return _Made(state, rows, types.found)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from rollview.delta.derivation import CHANGE, STEP
 from rollview.engine.protocol import Engine, Frame, relation_name
-from rollview.errors import RollviewError
+from rollview.errors import InternalError, RollviewError
 from rollview.parse.views import Policy
 from rollview.plan.nodes import Node, Scan
 from rollview.state.state import State
@@ -32,6 +32,8 @@ def takes_plans(engine: Engine, query: str, state: State, rows: Frame, tables: M
                 if isinstance(plan, RefreshPlan):
                     with engine.errors(query):
                         _plan(engine, plan, rows, tables)
+            except InternalError:
+                raise
             except RollviewError:  # what the engine has against it, it would say at a refresh
                 return False
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,6 +21,11 @@ APPLY = "apply"
 _APPLIED = {APPLY: "changes that had been propagated were applied"}
 
 
+def counted(number: int, what: str, plural: str | None = None) -> str:
+    """A number of things: 1 row, 2,000 rows."""
+    return f"{number:,} {what if number == 1 else plural or what + 's'}"
+
+
 @dataclass(frozen=True)
 class Ran:
     """A step of a refresh as it was run: its rows, None if they were not counted; what was done to its plan when the
@@ -33,18 +39,19 @@ class Ran:
     skipped: bool = False
 
     def __str__(self) -> str:
-        counted = "no rows, not computed" if self.skipped else "" if self.rows is None else f"{self.rows:,} rows"
-        return f"{self.step}: {'; '.join(part for part in (self.what, counted, *self.passes) if part)}"
+        rows = "no rows, not computed" if self.skipped else "" if self.rows is None else counted(self.rows, "row")
+        return f"{self.step}: {'; '.join(part for part in (self.what, rows, *self.passes) if part)}"
 
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """What a refresh did. ``rows_changed`` counts the changed rows of the tables that the view uses, ``rows_read`` all
-    rows that were read, ``jobs`` Spark's jobs; what the engine cannot know is None. ``ran`` are the steps. ``stale``
-    names the views upstream, at any level, that were not known to show the newest base tables: then the view does not
-    either, although it shows what they show. ``stuck`` says of some of these why no refresh can bring them there: a
-    table is gone, or cannot be read. ``steps`` counts the commits of a long way that was gone in steps; ``position`` is
-    the position of the commit clock at which the view now stands, if the refresh was asked to go to a moment."""
+    """What a refresh did. ``rows_changed`` counts the changed rows of the base tables that the view and its helpers
+    use, ``changed`` those of each table; ``rows_read`` all rows that were read, ``jobs`` Spark's jobs; what the engine
+    cannot know is None. ``ran`` are the steps. ``stale`` names the views upstream, at any level, that were not known to
+    show the newest base tables: then the view does not either, although it shows what they show. ``stuck`` says of some
+    of these why no refresh can bring them there: a table is gone, or cannot be read. ``steps`` counts the commits of
+    catch-up done in several; ``position`` is the position of the commit clock at which the view now stands, if the
+    refresh was asked to go to a moment."""
 
     view: str
     strategy: str
@@ -63,14 +70,15 @@ class RefreshResult:
     ran: tuple[Ran, ...] = ()
     steps: int = 1
     position: int | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def explanation(self) -> str:
         """The reason, with the part of the query that it is about, or what the strategy does, as a sentence."""
-        told = REASONS[self.reason] if self.reason else (DONE | _APPLIED)[self.strategy]
+        done = REASONS[self.reason] if self.reason else (DONE | _APPLIED)[self.strategy]
         if self.part:
-            told = f"{told}: {self.part}"
-        return f"{told}; {are_behind(self.stale, self.stuck)}" if self.stale else told
+            done = f"{done}: {self.part}"
+        return f"{done}; {are_behind(self.stale, self.stuck)}" if self.stale else done
 
 
 def are_behind(stale: Sequence[str], stuck: Mapping[str, str]) -> str:
@@ -93,6 +101,7 @@ def in_all(results: Sequence[RefreshResult]) -> RefreshResult:
         part=last.part,
         from_vector=results[0].from_vector,
         rows_changed=sum(result.rows_changed for result in results),
+        changed=dict(sum((Counter(result.changed) for result in results), Counter())),
         rows_read=total(*(result.rows_read for result in results)),
         rows_written=sum(result.rows_written for result in results),
         jobs=total(*(result.jobs for result in results)),

@@ -183,7 +183,7 @@ def _the_user(random: np.random.Generator, users: int, messages: int) -> dict[st
 
 
 def _of_some(random: np.random.Generator, level: Words, count: int) -> Words:
-    """So many out of a level, by a power law."""
+    """A number of draws from a level, by a power law."""
     weights = 1 / (np.arange(len(level)) + 3.0) ** _POWER
     found: Words = random.permutation(level)[random.choice(len(level), count, p=weights / weights.sum())]
     return found

@@ -16,7 +16,7 @@ from rollview.bench.graphivm.timing import Way, graph_way, measured
 from rollview.bench.graphivm.views import LENGTHS, JoinView, follower_chain, retweet_chain
 from rollview.live.core import Core
 
-#: So many rows are added to a view that is kept: a turn has fewer diffs if each makes many.
+#: This many rows are added to a view that is kept: a turn has fewer diffs if each makes many.
 _KEPT_ROWS = 2_000_000
 
 _CLAIMS = {

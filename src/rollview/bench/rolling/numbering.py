@@ -32,7 +32,7 @@ def run(room: Room) -> Iterator[Figure]:
 
 
 def _median(rv: Rollview, new: int, after: int) -> float:
-    """The seconds in which new commits are numbered, after so many."""
+    """The seconds in which new commits are numbered, after ``many`` others."""
     _commit(rv, after - (rv.position() or 0))
     times = []
     for _ in range(TIMES):

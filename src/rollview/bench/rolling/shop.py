@@ -19,7 +19,7 @@ from rollview.store.edits import Append
 #: The rows of each table at scale 1: five million together.
 ROWS = {"customer": 1_000_000, "item": 1_000_000, "orders": 1_000_000, "line": 2_000_000}
 
-#: The rows of a commit at scale 1, and the number of commits of a backlog. One more has so many times as many rows.
+#: The rows of a commit at scale 1, and the number of commits of a backlog. One more commit has this many times as many.
 COMMIT_ROWS, COMMITS, LARGE = 5_000, 200, 100
 
 #: From this scale on, a backlog has all of its commits.

@@ -15,8 +15,8 @@ from rollview.bench.report import Figure
 from rollview.bench.rolling.room import Room
 from rollview.bench.rolling.shop import spread
 from rollview.bench.turns import Way, check
-from rollview.refresh.refresh import used_columns
 from rollview.refresh.steps import Pace
+from rollview.refresh.used import used_columns
 from rollview.roll.begin import Begun, begun
 from rollview.roll.propagate import Propagation
 from rollview.roll.results import ForwardStep

@@ -59,7 +59,7 @@ _GROUP, _COPIES = (Column(n, n, exp.DataType.build("bigint")) for n in ("__group
 @dataclass(frozen=True)
 class _Sought:
     """Rows of an operator of the chain that are affected: those whose ``values`` are among the rows of ``keys``, or,
-    without values, those that meet a condition with one of these rows."""
+    without values, those that satisfy a condition with one of these rows."""
 
     keys: Node
     values: tuple[Expr, ...]
@@ -192,7 +192,7 @@ def _of_right(link: Join, derivation: Derivation) -> _Sought | None:
 
 
 def _pairs(link: Join) -> list[tuple[Expr, Expr]]:
-    """The equalities of a join that its rows must meet: values over the left side and over the right side."""
+    """The equalities of a join that its rows must satisfy: values over the left side and over the right side."""
     found: list[tuple[Expr, Expr]] = []
     for condition in link.conditions:
         sides = equality(condition) if isinstance(condition, exp.EQ) else None

@@ -222,7 +222,7 @@ def _known(first: First, stored: Node, delta: Node) -> Node:
 
 
 def _short(first: First) -> Expr:
-    """Whether a partition lost so many stored rows that its input must be read again."""
+    """Whether a partition lost too many stored rows, so that its input must be read again."""
     had = exp.GTE(this=ref(_SIZE.name), expression=_number(first.needed))
     return exp.And(this=had, expression=exp.LT(this=ref(_LEFT.name), expression=_number(first.needed)))
 

@@ -19,7 +19,7 @@ from rollview.engine.expressions.types import Type
 
 OVERFLOW = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
 
-#: DuckDB gives the product of decimals of up to so many digits no more than these, too.
+#: DuckDB gives the product of decimals of up to this many digits no more than these, too.
 _SHORT = 18
 
 #: Holds every sum and product of two decimals of 38 digits.

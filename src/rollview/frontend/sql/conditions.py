@@ -36,7 +36,7 @@ class Condition:
         )
 
     def applied(self, context: Context, plan: Node) -> Node:
-        """The rows of the plan that meet the condition."""
+        """The rows of the plan that satisfy the condition."""
         if self.inner is not None:
             plan, values = attach(context, plan, list(self.waiting))
             compared = replace_columns(self.compared, values) if self.compared is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
@@ -22,7 +23,8 @@ class Ordered:
 
 
 class Extreme:
-    """The least or the greatest value. Strings are ordered by their bytes, NaN after all other numbers, as in Spark."""
+    """The least or the greatest value. Strings are ordered by their bytes, NaN after all other numbers, as in Spark. Of
+    the equal values −0.0 and 0.0 the first is less: otherwise it would depend on the past which of them is shown."""
 
     def __init__(self, of: Kind, interner: Interner, *, least: bool) -> None:
         self._of, self._interner, self._least = of, interner, least
@@ -60,5 +62,7 @@ class Extreme:
             return self._interner.value(value[0])
         if self._of.floating:
             (double,) = struct.unpack("<d", struct.pack("<q", value[0]))
-            return (double != double, 0.0 if double != double else double)
+            if double != double:
+                return (True, 0.0, 1.0)
+            return (False, double, math.copysign(1.0, double))
         return number_of(value)

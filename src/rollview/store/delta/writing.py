@@ -122,7 +122,13 @@ class DeltaWriting:
 
     def _frame(self, rows: DataFrame | StructType | pa.Table) -> Any:
         """Rows of this process as a frame; other rows as they are."""
-        return self._spark.createDataFrame(rows) if isinstance(rows, pa.Table) else rows
+        if not isinstance(rows, pa.Table):
+            return rows
+        if rows.num_rows:
+            return self._spark.createDataFrame(rows)
+        # Spark Connect finds no types in a table without rows
+        one = pa.table({field.name: pa.nulls(1, field.type) for field in rows.schema})
+        return self._spark.createDataFrame(one).where("false")
 
     def _append(self, table: str, name: str, schema: StructType, frames: Sequence[DataFrame], stamp: Stamp) -> Commit:
         if not frames and stamp == NO_STAMP:

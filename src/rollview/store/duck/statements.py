@@ -50,8 +50,8 @@ class DuckStatements:
                 if verb in _OF_OBJECTS
                 else f"No statement begins with {words[0].text}",
                 where=Place(sql, words[0].start, words[-1].stop),
-                todo="it runs queries, CREATE TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, DROP TABLE, and "
-                "statements about a MATERIALIZED VIEW",
+                todo="use a statement that rollview runs on DuckDB: a query, CREATE TABLE, INSERT, UPDATE, DELETE, "
+                "MERGE, TRUNCATE, DROP TABLE, or a statement about a MATERIALIZED VIEW",
             )
         return DuckFrame(translated(sql))
 

@@ -29,7 +29,7 @@ def is_deltas(info: Mapping[str, Any]) -> bool:
 
 
 def fewer_than_told(info: Mapping[str, Any], actions: Sequence[Action]) -> str:
-    """What an entry has fewer of than its ``commitInfo`` says; nothing if it has all, as far as can be told."""
+    """What an entry has fewer of than its ``commitInfo`` says; nothing if it has all, as far as is known."""
     metrics, operation = info.get("operationMetrics"), str(info.get("operation"))
     if not isinstance(metrics, dict):
         return ""

@@ -217,9 +217,9 @@ def rest_of_copies(
     """TakeCopies if equal rows have one place: the rows from which copies are taken are deleted, and the remaining
     copies are inserted. ``given`` is computed twice, so it should be materialized."""
     number = quote(column_named(schema, edit.count, table))
-    on, met = [column_named(schema, c, table) for c in edit.on], compared(edit.on, schema, table)
+    on, matched_on = [column_named(schema, c, table) for c in edit.on], compared(edit.on, schema, table)
     same, left = ", ".join(f"s.{quote(c)}" for c in on), f"sum(t.{number}) + s.{number}"
-    match = " AND ".join(equal(f"t.{quote(c)}", f"s.{quote(c)}") for c in met) or "true"
+    match = " AND ".join(equal(f"t.{quote(c)}", f"s.{quote(c)}") for c in matched_on) or "true"
     first = verbatim(f"SELECT {same}, s.{number}, s.{number} < 0 AS {DELETED.label}")
     rest = verbatim(f"SELECT {same}, {left}, false")
     going = verbatim(f"{match} AND s.{number} < 0 GROUP BY {same}, s.{number} HAVING {left} > 0")
