@@ -77,6 +77,11 @@ class Core:
         parts = [self._ingests[part.number].sources for part in self.shape.occurrences(table)]
         return list(dict.fromkeys(name for names in parts for name in names))
 
+    def expect(self, counts: Mapping[str, int]) -> None:
+        """Tables with so many rows will be loaded. How many a filter leaves is not known."""
+        parts = [part for part in self.shape.parts if not part.filters]
+        self.graph.expect({part.number: counts.get(part.table, 0) for part in parts})
+
     def load(self, table: str, rows: pa.Table) -> None:
         """Adds rows of a table, before anything is pushed. ``loaded`` must be called after the last ones."""
         for part in self.shape.occurrences(table):

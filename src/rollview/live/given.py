@@ -35,7 +35,7 @@ class Given:
         if not isinstance(rows, pa.Table):
             raise UserError(f"The change of {table} is a table of Arrow, not {type(rows).__name__}")
         found = rows if rows.schema.equals(wanted) else _in_types(table, rows, wanted)
-        if found.column(wanted.names[-1]).null_count:
+        if found.column(found.num_columns - 1).null_count:
             raise UserError(f"A weight in the change of {table} is NULL", todo="give a whole number for each row")
         return found
 

@@ -21,6 +21,9 @@ from rollview.plan.reserved import WEIGHT
 
 Columns = dict[str, pa.Array]
 
+#: The columns of up to so many rows are taken at once.
+_FEW = 64
+
 
 @dataclass(frozen=True)
 class Place:
@@ -53,17 +56,20 @@ class Ingest:
         )
         self._places, self._keys = self._laid_out()
         self._counts = self._keys[-1] + part.layout.width
+        self._begins = (*self._keys, self._counts)
         self._width = self._counts + 1 + 3 * len(part.pushed)
         self._direct = self._directly()
+        copied = {place for _, _, places in self._direct or () for place in places}
+        self._zeros = [place for place in range(self._width) if place not in copied]
+        self._schema = pa.schema([])
+        self._order: Words | None = None
 
     def rows(self, table: pa.Table) -> Rows:
         """The changed rows. The table has at least the columns of ``sources`` and the weight."""
         found = self._copied(table)
         if found is None:
             found = self._made(table)
-        keys = tuple(found[:, a:b] for a, b in zip(self._keys, self._keys[1:], strict=False))
-        fields, counts = found[:, self._keys[-1] : self._counts], found[:, self._counts]
-        return Rows(keys, fields, counts, found[:, self._counts + 1 :], found)
+        return Rows(found, self._begins)
 
     def _directly(self) -> list[tuple[str, Kind, list[int]]] | None:
         """Which columns are copied to which words, if nothing else must be done with those that have no NULL."""
@@ -83,6 +89,8 @@ class Ingest:
         """The words of rows whose columns only have to be copied; None of other rows."""
         if self._direct is None:
             return None
+        if table.num_rows <= _FEW and (few := self._few(table)) is not None:
+            return few
         found = np.zeros((table.num_rows, self._width), dtype=np.int64)
         for source, kind, places in self._direct:
             column = table.column(source)
@@ -91,6 +99,29 @@ class Ingest:
             for place in places:
                 found[:, place] = words
         return found
+
+    def _few(self, table: pa.Table) -> Words | None:
+        """The same of few rows, of which all columns are taken at once: None if they are not all 64 bits wide."""
+        if not table.schema.equals(self._schema):
+            self._schema, self._order = table.schema, self._ordered(table.schema)
+        if self._order is None or len(batches := table.to_batches()) != 1:
+            return None
+        try:
+            found: Words = batches[0].to_tensor().to_numpy().take(self._order, axis=1)
+        except pa.ArrowInvalid:  # there are NULLs
+            return None
+        for place in self._zeros:
+            found[:, place] = 0
+        return found
+
+    def _ordered(self, schema: pa.Schema) -> Words | None:
+        """For each word, the column of a table that it is copied from."""
+        if self._direct is None or any(kind != pa.int64() for kind in schema.types):
+            return None
+        order = np.zeros(self._width, dtype=np.int64)
+        for source, _, places in self._direct:
+            order[places] = schema.get_field_index(source)
+        return None if (order < 0).any() else order
 
     def _made(self, table: pa.Table) -> Words:
         """The words of any rows."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -35,6 +34,29 @@ _SWEEP = 10_000
 _CHECKED_BYTES = 16_000_000
 
 
+class _Moving:
+    """The turn of the thread that moves a view, as a block."""
+
+    def __init__(self, turn: threading.Lock) -> None:
+        self._turn = turn
+        self._mover: int | None = None
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        if self._mover == me:
+            raise UserError(
+                "A subscriber cannot change the live view that calls it",
+                why="each diff is handed to all subscribers before the next one is made",
+                todo="put the change into a queue that another thread works off",
+            )
+        self._turn.acquire()
+        self._mover = me
+
+    def __exit__(self, *error: object) -> None:
+        self._mover = None
+        self._turn.release()
+
+
 class State:
     """The state of one live view. ``push`` says whether diffs are computed."""
 
@@ -45,7 +67,7 @@ class State:
         self._push, self._look_ahead = push, look_ahead
         self.subscribers = Subscribers(definition.settings)
         self._turn = threading.Lock()
-        self._mover: int | None = None
+        self._moving = _Moving(self._turn)
         self._swept = _SWEEP
         self._unchecked = 0
         self._by_key = False
@@ -94,27 +116,15 @@ class State:
     def _loaded(self, vector: Vector) -> Core:
         """A core with the rows of the tables at a vector."""
         core = self._empty()
+        core.expect(self.counts)
         for _ in load(core, self.source.rows(vector)):
             memory.check(self.definition.title, core.bytes, self.limits, core.bytes)
         memory.check(self.definition.title, core.bytes, self.limits, core.bytes)  # with its groups
         return core
 
-    @contextlib.contextmanager
-    def moving(self) -> Iterator[None]:
+    def moving(self) -> _Moving:
         """Inside the block, no other thread moves the view."""
-        me = threading.get_ident()
-        if self._mover == me:
-            raise UserError(
-                "A subscriber cannot change the live view that calls it",
-                why="each diff is handed to all subscribers before the next one is made",
-                todo="put the change into a queue that another thread works off",
-            )
-        with self._turn:
-            self._mover = me
-            try:
-                yield
-            finally:
-                self._mover = None
+        return self._moving
 
     def take(self, step: Step, *, given: bool = False) -> Diff:
         """Moves the view by a step, which may be ``given`` by hand. The diff is not delivered yet. If it fails, nothing
@@ -130,7 +140,8 @@ class State:
 
     def _check_room(self, changes: Mapping[str, pa.Table]) -> None:
         """Raises TooLarge if there is no room for changed rows. Small changes are looked at together."""
-        self._unchecked += sum(rows.num_rows * self._row_bytes[table] for table, rows in changes.items())
+        for table, rows in changes.items():
+            self._unchecked += rows.num_rows * self._row_bytes[table]
         if self._unchecked > min(_CHECKED_BYTES, self.limits.live_bytes // 10):
             held = self.core.bytes
             memory.check(self.definition.title, held + self._unchecked, self.limits, held)
@@ -203,7 +214,7 @@ class State:
             net = core.net()
             for rows, weights in self.rows(condition):
                 net.add(rows, weights)
-            return Diff(core, net.done(), replace(self.place, before_all=True), self.place, snapshot=True)
+            return Diff(core, net.done(), self.place._replace(before_all=True), self.place, snapshot=True)
 
     def since(self, vector: Vector, condition: Condition) -> Diff:
         """The exact net change from another vector to where the view stands: it goes there and comes back."""

@@ -212,6 +212,11 @@ def _fixed(values: npt.NDArray[Any], nulls: Flags | None, kind: Kind, rows: int 
     return pa.Array.from_buffers(kind.arrow, len(values) if rows is None else rows, [known, plain])
 
 
+def plain_array(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Numbers that lie side by side, as an array without NULLs."""
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
 def normalised(words: Words, kind: Kind) -> Words:
     """The words as keys compare them: −0.0 is 0.0."""
     if not kind.floating:
@@ -297,6 +302,13 @@ class Layout:
         if any(np.count_nonzero(words[:, at]) for at in range(self.places[-1], self.width)):
             return [self.array(words, i, interner) for i in range(len(self.kinds))]
         return [
-            column_array(words[:, self.places[i] : self.places[i + 1]], None, kind, interner)
-            for i, kind in enumerate(self.kinds)
+            column_array(words[:, at : at + kind.width], None, kind, interner)
+            if plain is None
+            else plain_array(words[:, at].astype(plain, order="C", copy=False), kind.arrow)
+            for at, kind, plain in self._columns
         ]
+
+    @cached_property
+    def _columns(self) -> list[tuple[int, Kind, type | None]]:
+        """Where each column begins, its type, and as which numbers it can be handed over."""
+        return [(at, kind, _NUMPY.get(kind.name)) for at, kind in zip(self.places, self.kinds, strict=False)]

@@ -16,12 +16,11 @@ from rollview.frontend.query import Query
 from rollview.frontend.sql import BaseTable
 from rollview.live.compile.compiling import compiled_shape
 from rollview.live.core import Core
-from rollview.live.generated.graph import compiled
+from rollview.live.generated.graph import SpecificGraph, compiled
 from rollview.live.graph.protocol import GraphOf, LookAhead
 from rollview.live.graphs import best_graph
 from rollview.live.ingest import Ingest
 from rollview.live.interning import Words
-from rollview.live.kernel.graph import CompiledGraph, row_words
 from rollview.live.shape import Shape
 from rollview.plan.reserved import WEIGHT
 
@@ -66,7 +65,7 @@ def load(core: Core, tables: Mapping[str, pa.Table]) -> Core:
 def words_of(core: Core, changes: Mapping[str, pa.Table]) -> list[tuple[int, Words]]:
     """Weighted rows of tables as changed rows of each part."""
     return [
-        (part.number, row_words(Ingest(core.shape, part, core.interner, SETTINGS).rows(rows)))
+        (part.number, Ingest(core.shape, part, core.interner, SETTINGS).rows(rows).all)
         for table, rows in changes.items()
         for part in core.shape.occurrences(table)
     ]
@@ -75,10 +74,10 @@ def words_of(core: Core, changes: Mapping[str, pa.Table]) -> list[tuple[int, Wor
 def compile_changes(core: Core, tables: Sequence[str]) -> None:
     """Compiles the view's own functions for changes of some tables."""
     graph = core.graph
-    if isinstance(graph, CompiledGraph):
+    if isinstance(graph, SpecificGraph):
         for table in tables:
             for part in core.shape.occurrences(table):
-                graph.functions[part.number] = compiled(graph.plan, part.number)
+                graph.use(part.number, compiled(graph.plan, part.number))
 
 
 def rows_of(view: JoinView, tables: Mapping[str, pa.Table]) -> int:

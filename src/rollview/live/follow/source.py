@@ -7,8 +7,8 @@ clock itself is not asked: nothing is written for a live view.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,8 +35,7 @@ class Replaced(RollviewError):
     code = "table_replaced"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What a unit of work changed, as weighted rows of each table, and the vector that it leads to."""
 
     changes: Mapping[str, pa.Table]

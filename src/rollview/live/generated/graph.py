@@ -36,14 +36,21 @@ class SpecificGraph(CompiledGraph):
         self.compiled = [threading.Event() for _ in shape.parts]
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
-        if not push or self._left[part] <= 0:
-            yield from super().changed(part, rows, push=push)
-            return
+        if push and self._left[part] > 0:
+            return self._counting(part, rows)
+        return super().changed(part, rows, push=push)
+
+    def _counting(self, part: int, rows: Words) -> Iterator[Paths]:
+        """Changes rows; if enough has then been visited, asks for the part's own function."""
         before = self.visited
-        yield from super().changed(part, rows, push=push)
+        yield from super().changed(part, rows)
         self._left[part] -= self.visited - before
         if self._left[part] <= 0:
             self._ask(part)
+
+    def use(self, part: int, function: Changed) -> None:
+        """Changes of a part are made by this function from now on."""
+        self.functions[part], self._left[part] = function, 0
 
     def compile(self) -> None:
         """Compiles the functions of all parts, and waits for them."""
@@ -64,7 +71,7 @@ def _swapped(graph: weakref.ref[SpecificGraph], part: int) -> None:
     if (found := graph()) is None:
         return
     try:
-        found.functions[part] = compiled(found.plan, part)
+        found.use(part, compiled(found.plan, part))
     except Exception:  # the generic function goes on: whatever has failed, nothing is lost but speed
         _LOG.warning("a live view goes on with generic functions: compiling its own has failed", exc_info=True)
     found.compiled[part].set()

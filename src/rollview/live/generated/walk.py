@@ -188,18 +188,24 @@ class Walk:
                     text(line)
                 text(f"base += {last.stride}")
             return
+        nulls, known = plan.shown.nulls, "0" if before is None else f"nulls{before}"
         for column in self._constant():
             text(f"out[{column}, done:done + more] = word{column}")
-        for word, column in plan.shown.words[last.number]:
-            with text.block("for x in range(more)"):
-                text(f"out[{column}, done + x] = arena[base + x * {last.stride} + {word}]")
-        count = "" if before is None else f"count{before} * "
+        words = [(plan.fields, last.width), *((column, word) for word, column in plan.shown.words[last.number])]
+        # what is read and written in the loop are arrays of their own: their places need no test for being below zero
+        text(f"block = arena[base:base + more * {last.stride}]")
+        bits = plan.shown.bits[last.number]
+        if nulls >= 0 and not bits:
+            text(f"out[{nulls}, done:done + more] = {known}")
+        for column in [column for column, _ in words] + [nulls] * bool(bits):
+            text(f"to{column} = out[{column}, done:done + more]")
         with text.block("for x in range(more)"):
-            text(f"out[{plan.fields}, done + x] = {count}arena[base + x * {last.stride} + {last.width}]")
-        if plan.shown.nulls >= 0:
-            with text.block("for x in range(more)"):
-                self._nulls(last, f"base + x * {last.stride}", "row_nulls", "0" if before is None else f"nulls{before}")
-                text(f"out[{plan.shown.nulls}, done + x] = row_nulls")
+            for column, word in words:
+                count = f"count{before} * " if column == plan.fields and before is not None else ""
+                text(f"to{column}[x] = {count}block[x * {last.stride} + {word}]")
+            if bits:
+                each = " | ".join(f"((bits >> {a}) & 1) << {b}" for a, b in bits)
+                text(f"bits = block[x * {last.stride} + {last.width - 1}]", f"to{nulls}[x] = {known} | {each}")
 
     def _several(self) -> None:
         """Leaves a path with a part of several projected tuples to the generic kernel."""
@@ -207,8 +213,7 @@ class Walk:
         with text.block("if not again"):
             for part in self.plan.parts:
                 text(f"state[{n.HAS + part.number}] = has{part.number}")
-                if part is not self.last:
-                    text(f"put_tuple(arena, plan, state, {part.number}, 0)")
+                text(f"put_tuple(arena, plan, state, {part.number}, 0)")
             text(f"several_found(arena, plan, state, {self.last.number})")
         text("again = False", f"state[{n.DONE}] = done")
         text(f"ended = written(arena, plan, state, out, {self.last.number})", f"done = state[{n.DONE}]")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -23,37 +24,56 @@ class LookAhead(str, Enum):
     GLOBAL = "global"
 
 
-@dataclass(frozen=True)
 class Rows:
     """Changed rows of one part: the key at each of its vertices, the projected values, how many copies come or go, and
     for each sum of the part three words: the number of values that are not NULL, and the sum, low and high.
 
-    ``all`` may have all these words side by side."""
+    ``all`` has all these words of each row side by side. ``begins`` says where in it each key begins, and then where
+    the projected values, and where the number of copies is."""
 
-    keys: tuple[Words, ...]
-    fields: Words
-    counts: Words
-    sums: Words
-    all: Words | None = None
+    __slots__ = ("all", "begins")
+
+    def __init__(self, all: Words, begins: tuple[int, ...]) -> None:
+        self.all, self.begins = all, begins
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.all)
+
+    @property
+    def keys(self) -> tuple[Words, ...]:
+        *begins, _ = self.begins
+        return tuple(self.all[:, a:b] for a, b in pairwise(begins))
+
+    @property
+    def fields(self) -> Words:
+        return self.all[:, self.begins[-2] : self.begins[-1]]
+
+    @property
+    def counts(self) -> Words:
+        return self.all[:, self.begins[-1]]
+
+    @property
+    def sums(self) -> Words:
+        return self.all[:, self.begins[-1] + 1 :]
 
     def negated(self) -> Rows:
         """The change that undoes this one."""
-        return Rows(self.keys, self.fields, -self.counts, negated_sums(self.sums))
+        found, at = self.all.copy(), self.begins[-1]
+        found[:, at] = -self.counts
+        found[:, at + 1 :] = negated_sums(self.sums)
+        return Rows(found, self.begins)
 
 
-@dataclass(frozen=True)
 class Paths:
     """Completed paths: the projected values of all parts, in their order, the weight, and the sums of all parts, as
     ``Rows`` has them, already multiplied by the counts of the other parts.
 
     If the graph ``shows`` the view's rows, they stand in the place of the projected values."""
 
-    fields: Words
-    weights: Words
-    sums: Words
+    __slots__ = ("fields", "sums", "weights")
+
+    def __init__(self, fields: Words, weights: Words, sums: Words) -> None:
+        self.fields, self.weights, self.sums = fields, weights, sums
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -83,6 +103,9 @@ class Graph(Protocol):
     @property
     def visited(self) -> int:
         """How many join tuples traversals have visited."""
+
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """So many rows of some parts will come: room may be made for them at once."""
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         """Changes the rows of a part, and yields what this does to the completed paths, in pieces of bounded size.

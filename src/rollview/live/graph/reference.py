@@ -61,6 +61,9 @@ class ReferenceGraph:
     def visited(self) -> int:
         return self._traversal.visited
 
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """Python's dicts need no room beforehand."""
+
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         found = _netted(rows, self._sums[part])
         self._check(part, found)

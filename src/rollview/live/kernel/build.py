@@ -75,11 +75,18 @@ def compiled_text(text: str) -> str:
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     for node in body:
         if isinstance(node, ast.FunctionDef):
-            node.decorator_list = [ast.parse("njit(cache=True, nogil=True)", mode="eval").body]
+            option = f"njit(cache=True, nogil=True, _nrt={_makes_arrays(node)})"
+            node.decorator_list = [ast.parse(option, mode="eval").body]
             node.returns = None
             for each in node.args.args:
                 each.annotation = None
     return ast.unparse(ast.Module(body=body[1:], type_ignores=[]))
+
+
+def _makes_arrays(function: ast.FunctionDef) -> bool:
+    """Whether a function makes or returns arrays. Others do without counting references to them."""
+    returned = "" if function.returns is None else ast.unparse(function.returns)
+    return "np." in ast.unparse(function.body) or "Words" in returned or "Bytes" in returned  # type: ignore[arg-type]
 
 
 def module(name: str, source: str) -> ModuleType:

@@ -10,8 +10,10 @@ import numpy as np
 from rollview.live.interning import Words
 from rollview.live.kernel.checks import is_nothing
 from rollview.live.kernel.look_ahead import dead_end, part_at, side_at, vertex_at
+from rollview.live.kernel.memory import has_room
 from rollview.live.kernel.numbers import (
     AT,
+    CACHED,
     CHOICE,
     CHOSEN,
     DELTA,
@@ -27,6 +29,7 @@ from rollview.live.kernel.numbers import (
     PHASE,
     PUSHED,
     ROW,
+    SEEN,
     SIDE,
     SIDES,
     SLOT,
@@ -40,72 +43,93 @@ from rollview.live.kernel.numbers import (
     TARGET,
     TARGET_LEAF,
     TARGET_SLOT,
+    TOP,
     VALUE_TABLE,
     VALUES,
     VERTEX,
     VISITED,
     WALKING,
+    WANTED,
+    WARM,
     WIDTH,
     WRITING,
 )
 from rollview.live.kernel.paths import put_tuple, several_found, written
-from rollview.live.kernel.rows import blocks_of, counted, item_found, item_made, item_removed, values_found, values_made
+from rollview.live.kernel.rows import (
+    blocks_of,
+    count_row,
+    item_found,
+    item_made,
+    item_removed,
+    make_values,
+    row_wants,
+    values_found,
+    warmed,
+)
 from rollview.live.kernel.tables import PLACES, found_record
 
 
-def changed(
-    arena: Words, plan: Words, state: Words, part: int, rows: Words, count: int, push: bool, out: Words
-) -> Words:
-    """Changes rows of a part, and writes what this does to the paths. All is done if the state's row is ``count``."""
+def changed(arena: Words, plan: Words, state: Words, part: int, rows: Words, count: int, push: bool, out: Words) -> int:
+    """Changes rows of a part, and writes what this does to the paths: how many. If not all is done, because the output
+    is full or more words are ``WANTED``, this number is returned as one below zero: −1 for none."""
     wide = plan[part_at(part) + IN_WIDTH]
-    state[DONE] = 0
+    state[DONE] = state[WANTED] = 0
     while state[ROW] < count:
         if state[PHASE] == NEXT:
-            arena = row_applied(arena, plan, state, part, rows, state[ROW] * wide)
+            if state[ROW] % WARM == 0 and count > 1 and arena[TOP] > CACHED:
+                state[SEEN] = warmed(arena, plan, state, part, rows, state[ROW], min(state[ROW] + WARM, count))
+            if not row_applied(arena, plan, state, part, rows, state[ROW] * wide):
+                return ~state[DONE]
             if push and state[ITEM]:
                 start(arena, plan, state, part)
         if state[PHASE] != NEXT and not walked(arena, plan, state, part, out):
-            return arena
+            return ~state[DONE]
         if state[GOES]:
             row_removed(arena, plan, state, part, rows, state[ROW] * wide)
         state[ROW] += 1
-    return arena
+    return state[DONE]
 
 
-def row_applied(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> Words:
-    """Applies a changed row, and makes it the path's first tuple; if a tuple goes, it is removed later."""
+def row_applied(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> bool:
+    """Applies a changed row, and makes it the path's first tuple; if a tuple goes, it is removed later. Whether there
+    was room for it."""
     own = part_at(part)
     fields, changes = at + plan[own + IN_FIELDS], 1 + 3 * plan[own + PUSHED]
     width, stride = plan[own + WIDTH], plan[own + STRIDE]
     state[GOES] = state[ITEM] = 0
     if is_nothing(rows, fields + width, changes):
-        return arena
-    item = 0
-    if values_found(arena, plan, state, part, rows, at):
+        return True
+    there, item = values_found(arena, plan, state, part, rows, at), 0
+    if there:
         item = item_found(arena, plan, state, part)
-    else:
-        arena = values_made(arena, plan, state, part, rows, at)
-    if item and arena[blocks_of(plan, part, item) + 1] == 0:
-        item = 0
-    if item == 0:
-        arena, item = item_made(arena, plan, state, part, rows, at)
-    elif rows[fields + width] < 0:
+        if item and arena[blocks_of(plan, part, item) + 1] == 0:
+            item = 0
+    if item and rows[fields + width] < 0:
         state[GOES] = 1
     else:
-        arena = counted(arena, plan, part, item, rows, at)
+        wanted = row_wants(arena, plan, state, part, item)
+        if not has_room(arena, wanted):
+            state[WANTED] = wanted
+            return False
+        if not there:
+            make_values(arena, plan, state, part, rows, at)
+        if item == 0:
+            item = item_made(arena, plan, state, part, rows, at)
+        else:
+            count_row(arena, plan, part, item, rows, at)
     state[ITEM] = item
     slot = plan[DELTA]
     arena[slot], arena[slot + 1] = slot + 2, 1
     for i in range(stride):
         arena[slot + 2 + i] = rows[fields + i]
     state[HAS + part] = slot
-    return arena
+    return True
 
 
 def row_removed(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> None:
     """Takes away what a row that was traversed takes away."""
     item = state[ITEM]
-    counted(arena, plan, part, item, rows, at)
+    count_row(arena, plan, part, item, rows, at)
     if arena[blocks_of(plan, part, item) + 1] == 0:
         item_removed(arena, plan, part, item)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 import numpy as np
@@ -17,12 +17,18 @@ from rollview.live.kernel.plan import Plan, plan_of
 from rollview.live.shape import Shape
 from rollview.live.words import Kind, Layout
 
-#: Most changes make few paths: so many are written to a buffer that is used again.
+#: Paths are written to a buffer that is used again, at first for so many: most changes make few.
 _FEW = 64
+
+#: From so many paths on, a buffer is not used again.
+_MUCH = 2048
+
+#: What the state's row and phase are before a change.
+_BEGIN = (0, n.NEXT)
 
 
 #: What ``kernel/change.py`` has as ``changed``.
-Changed = Callable[..., Words]
+Changed = Callable[..., int]
 
 
 class CompiledGraph:
@@ -34,7 +40,8 @@ class CompiledGraph:
         self._words = self.plan.words()
         self._height = self.plan.fields + 1 + self.plan.sums
         self._state = np.zeros(n.PATH + self.plan.fields + 1, dtype=np.int64)
-        self._few = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
+        self._out = np.empty((self._height, min(_FEW, piece)), dtype=np.int64)
+        self._counted = [part.in_fields + part.width for part in self.plan.parts]
         self._kernel = self.kernel()
         #: For each part, the function that changes its rows.
         self.functions: list[Changed] = [self._kernel.changed for _ in shape.parts]
@@ -49,47 +56,65 @@ class CompiledGraph:
     def visited(self) -> int:
         return int(self.arena[n.VISITED])
 
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """A vertex is taken to have as many values as the smallest of its parts has rows: mostly they are its keys."""
+        plan, parts = self.plan, self.plan.parts
+        words = sum(plan.row_words(part) * count for part, count in rows.items())
+        self.arena = self._kernel.grown(self.arena, words)
+        tables = [(each.table, each.key, min(rows.get(part, 0) for part in each.slots)) for each in plan.vertices]
+        tables += [(each.table, len(each.vertices), rows.get(each.number, 0)) for each in parts if not each.leaf]
+        for table, key, count in tables:
+            size = 16
+            while 8 * (count + 1) > 5 * size:
+                size *= 2
+            if size > int(self.arena[table + 1]) + 1:
+                if not self._kernel.has_room(self.arena, size):
+                    self.arena = self._kernel.grown(self.arena, size)
+                self._kernel.resize(self.arena, table, size, key)
+
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
-        yield from self.changed(part, row_words(rows), push=push)
+        return self.changed(part, rows.all, push=push)
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
         """Like ``change``; of each row, all words lie side by side: keys, fields, count, sums."""
         words, count = rows.reshape(-1), len(rows)
-        plan, state, kernel = self._words, self._state, self._kernel
+        plan, state = self._words, self._state
         if not count:
             return
-        counted = self.plan.parts[part].in_fields + self.plan.parts[part].width
-        least = rows[0, counted] if count == 1 else rows[:, counted].min()
+        counted = self._counted[part]
+        least = words[counted] if count == 1 else rows[:, counted].min()
         if count > 1 and least <= 0:
             words = rows.copy().reshape(-1)
-            kernel.added_up(plan, part, words, count)
+            self._kernel.added_up(plan, part, words, count)
             words = _deleted_first(words.reshape(rows.shape), counted).reshape(-1)
-        if least <= 0 and not kernel.possible(self.arena, plan, state, part, words, count):
+        if least <= 0 and not self._kernel.possible(self.arena, plan, state, part, words, count):
             raise no_such_row(self.shape, part)
-        state[n.ROW], state[n.PHASE], out = 0, n.NEXT, self._few
-        change, tuples = self.functions[part], int(self.arena[n.PROJECTED])
+        state[:2] = _BEGIN
+        change, tuples = self.functions[part], 0 if count == 1 else int(self.arena[n.PROJECTED])
         while True:
-            self.arena = change(self.arena, plan, state, part, words, count, push, out)
-            if state[n.ROW] == count:
+            out = self._out
+            done = change(self.arena, plan, state, part, words, count, push, out)
+            if done >= 0:
                 # rows that are only inserted were not added up: if each is a tuple of its own, no two are equal
                 differ = count == 1 or least <= 0 or int(self.arena[n.PROJECTED]) - tuples == count
                 self.distinct = self.plan.shown.distinct and differ
-            if (found := self._paths(out, state)) is not None:
-                yield found
-            if state[n.ROW] == count:
+                if done:
+                    yield self._paths(out, done)
                 return
-            out = self._larger(out)
+            self._make_room(state)
+            if ~done:
+                yield self._paths(out, ~done)
 
     def generate(self, part: int, vertex: int | None = None, keys: Sequence[tuple[int, ...]] = ()) -> Iterator[Paths]:
         state = np.zeros_like(self._state)
         side = -1 if vertex is None else self.plan.parts[part].vertices.index(vertex)
         words = np.array([word for key in keys for word in key], dtype=np.int64)
-        state[n.ROW], state[n.PHASE], state[n.ITEM], out, done = 0, n.NEXT, 0, self._few, False
-        while not done:
-            done = self._kernel.generated(self.arena, self._words, state, part, side, words, len(keys), out)
-            if (found := self._paths(out, state)) is not None:
-                yield found
-            if not done:
+        ended, out = False, np.empty_like(self._out)  # others may use the graph's own between two pieces
+        while not ended:
+            ended = self._kernel.generated(self.arena, self._words, state, part, side, words, len(keys), out)
+            if done := int(state[n.DONE]):
+                yield self._paths(out, done)
+            if not ended:
                 out = self._larger(out)
 
     def size(self) -> Size:
@@ -117,24 +142,25 @@ class CompiledGraph:
         found: Words = self._kernel.listed_tuples(self.arena, self._words, part)
         return found
 
+    def _make_room(self, state: Words) -> None:
+        """After a kernel has stopped: makes the arena larger, or what is put out."""
+        if wanted := int(state[n.WANTED]):
+            self.arena = self._kernel.grown(self.arena, wanted)
+        else:
+            self._out = self._larger(self._out)
+
     def _larger(self, out: Words) -> Words:
         """What a kernel puts out next."""
         return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
 
-    def _paths(self, out: Words, state: Words) -> Paths | None:
-        """What a kernel has put out."""
-        if not (done := int(state[n.DONE])):
-            return None
-        found = out[:, :done].copy() if out is self._few else out[:, :done]
-        width = self.plan.fields
+    def _paths(self, out: Words, done: int) -> Paths:
+        """What a kernel has put out: handed over if it is much, else copied."""
+        found, width = out[:, :done], self.plan.fields
+        if out is not self._out or done < _MUCH:
+            found = found.copy()
+        else:
+            self._out = np.empty_like(out)
         return Paths(found[:width].T, found[width], found[width + 1 :].T)
-
-
-def row_words(rows: Rows) -> Words:
-    """All words of each row, side by side."""
-    if rows.all is not None:
-        return rows.all
-    return np.concatenate([*rows.keys, rows.fields, rows.counts[:, None], rows.sums], axis=1)
 
 
 def _deleted_first(rows: Words, counted: int) -> Words:

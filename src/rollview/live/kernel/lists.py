@@ -11,12 +11,18 @@ from rollview.live.interning import Words
 from rollview.live.kernel.memory import give, rounded, take
 
 
-def list_add(arena: Words, slot: int, item: int, place: int) -> Words:
+def list_wants(arena: Words, slot: int) -> int:
+    """The words that are taken if one is added, at most."""
+    at, count = arena[slot], arena[slot + 1]
+    return 3 * count + 5 if at == 0 or count == arena[at - 1] else 0
+
+
+def list_add(arena: Words, slot: int, item: int, place: int) -> None:
     """Adds a join tuple, which is not live. ``place`` is where it has its place in this list."""
     at, count = arena[slot], arena[slot + 1]
     if at == 0 or count == arena[at - 1]:
         size = rounded(2 * count + 2)
-        arena, new = take(arena, size)
+        new = take(arena, size)
         arena[new] = size - 1
         for i in range(count):
             arena[new + 1 + i] = arena[at + i]
@@ -27,7 +33,6 @@ def list_add(arena: Words, slot: int, item: int, place: int) -> Words:
     arena[at + count] = item
     arena[place] = count
     arena[slot + 1] = count + 1
-    return arena
 
 
 def list_remove(arena: Words, slot: int, item: int, sides: int, side: int) -> None:

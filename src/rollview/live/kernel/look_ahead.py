@@ -93,8 +93,11 @@ def enter_flags(arena: Words, plan: Words, part: int, item: int) -> None:
 
 def raise_beyond(arena: Words, plan: Words, vertex: int, value: int, part: int) -> None:
     """A part has its first neighbour at a vertex value: raises what this makes live, on and on."""
-    if plan[LOOK_AHEAD] == NONE or not can_open(arena, plan, vertex, value, part):
-        return
+    if plan[LOOK_AHEAD] != NONE and can_open(arena, plan, vertex, value, part):
+        raise_from(arena, plan, vertex, value, part)
+
+
+def raise_from(arena: Words, plan: Words, vertex: int, value: int, part: int) -> None:
     waiting = np.empty(48, np.int64)
     waiting[0], waiting[1], waiting[2] = vertex, value, part
     count = 3

@@ -1,7 +1,10 @@
-"""The arena: one growing array of words. Pieces of it are named by where they begin; 0 is none.
+"""The arena: one array of words. Pieces of it are named by where they begin; 0 is none.
 
 Freed pieces of a size are used again for that size. Small ones are also cut from large ones that were freed.
-What may need room returns the arena, which then may be a new, larger one.
+
+No function that changes the arena makes a larger one: before a row is applied it is known how many words that takes at
+most, and if there are not so many, the caller first makes the arena larger. So the array never has to be handed back,
+and the functions count no references to it, which took most of their time.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from rollview.live.interning import Words
-from rollview.live.kernel.numbers import FREE, FROM, LARGE, SMALL, TOP, UNTIL
+from rollview.live.kernel.numbers import CHUNK, FREE, FROM, LARGE, SMALL, TOP, UNTIL
 
 
 def large_class(words: int) -> int:
@@ -33,19 +36,22 @@ def rounded(words: int) -> int:
     return words if words <= SMALL else large_size(large_class(words))
 
 
+def has_room(arena: Words, words: int) -> bool:
+    """Whether there is fresh room for so many words."""
+    return arena[TOP] + words <= len(arena)
+
+
 def grown(arena: Words, words: int) -> Words:
-    """The arena with fresh room for so many words."""
+    """A larger arena with fresh room for so many words."""
     top, size = arena[TOP], len(arena)
-    if top + words <= size:
-        return arena
     more = size if size < 1 << 24 else size // 2
     new = np.empty(max(size + more, top + words), np.int64)
     new[:top] = arena[:top]
     return new
 
 
-def refilled(arena: Words, words: int) -> Words:
-    """The arena with room for a small piece in the range from which small ones are taken."""
+def refill(arena: Words) -> None:
+    """Makes room for a small piece in the range from which small ones are taken."""
     left = arena[UNTIL] - arena[FROM]
     if left > 0:
         give(arena, arena[FROM], left)
@@ -55,37 +61,38 @@ def refilled(arena: Words, words: int) -> Words:
             arena[FREE + number] = arena[at]
             arena[FROM] = at
             arena[UNTIL] = at + large_size(number)
-            return arena
-    chunk = 512 if arena[TOP] < 1 << 16 else 8192
-    arena = grown(arena, chunk)
-    arena[FROM] = arena[TOP]
-    arena[TOP] += chunk
+            return
+    arena[FROM] = fresh(arena, 512 if arena[TOP] < 1 << 16 else CHUNK)
     arena[UNTIL] = arena[TOP]
-    return arena
 
 
-def take(arena: Words, words: int) -> tuple[Words, int]:
+def fresh(arena: Words, words: int) -> int:
+    """A piece that was never used."""
+    at = arena[TOP]
+    if at + words > len(arena):
+        raise MemoryError("more words of the arena are taken than were asked for before the row was applied")
+    arena[TOP] = at + words
+    return at
+
+
+def take(arena: Words, words: int) -> int:
     """A piece of so many words; what is in it is not known."""
     if words <= SMALL:
         at = arena[FREE + words]
         if at:
             arena[FREE + words] = arena[at]
-            return arena, at
+            return at
         if arena[FROM] + words > arena[UNTIL]:
-            arena = refilled(arena, words)
+            refill(arena)
         at = arena[FROM]
         arena[FROM] = at + words
-        return arena, at
+        return at
     number = large_class(words)
     at = arena[FREE + number]
     if at:
         arena[FREE + number] = arena[at]
-        return arena, at
-    size = large_size(number)
-    arena = grown(arena, size)
-    at = arena[TOP]
-    arena[TOP] = at + size
-    return arena, at
+        return at
+    return fresh(arena, large_size(number))
 
 
 def give(arena: Words, at: int, words: int) -> None:

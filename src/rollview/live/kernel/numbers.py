@@ -12,6 +12,8 @@ TOP, FROM, UNTIL, VERTEX_VALUES, JOIN_TUPLES, PROJECTED, VISITED = 0, 1, 2, 3, 4
 FREE = 8
 #: Pieces of up to so many words have a list for each size.
 SMALL = 64
+#: Small pieces are cut from fresh ones of so many words.
+CHUNK = 8192
 #: Lists of larger pieces: of 96, 128, 192, 256, 384 words and so on.
 LARGE = 84
 #: A description for each table: where it is, its size − 1, how many entries it has.
@@ -26,10 +28,10 @@ HEAD = 8
 # Of a part: its sides, whether it has only one, the words of a projected tuple's fields, its sums, its words in all;
 # the words of a join tuple, its table; where its sums are in the output, its fields and all in a changed row; its
 # steps, where they and its sides are in the plan; which of its words are put out: how many, and where this is in the
-# plan; the same of its bits for NULL, and where their word is.
+# plan; the same of its bits for NULL, and where their word is; the words that a row takes at most, without what grows.
 SIDES, LEAF, WIDTH, PUSHED, STRIDE, TUPLE, TABLE, OUT_SUMS, IN_FIELDS, IN_WIDTH, STEPS, STEPS_AT, SIDES_AT = range(13)
-SHOWN, SHOWN_AT, BITS, BITS_AT, NULLS = range(13, 18)
-PART_WORDS = 18
+SHOWN, SHOWN_AT, BITS, BITS_AT, NULLS, ROOM = range(13, 19)
+PART_WORDS = 19
 # Of a word that is put out: where it is in the fields, and its column. Of a bit: its number, and that in the output.
 PAIR_WORDS = 2
 # Of a part's side: its vertex, the part's slot in a vertex value, where the key is in a changed row.
@@ -49,13 +51,19 @@ STEP_WORDS = 6
 #: A graph has at most so many parts.
 MOST_PARTS = 32
 # The state: the row or place that a kernel is at, what it does there, how many rows it has put out, the step, the place
-# in the last part's projected tuples, how many other parts have several, the join tuple, whether it must be removed.
-ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES = range(8)
+# in the last part's projected tuples, how many other parts have several, the join tuple, whether it must be removed;
+# how many words of the arena the next row takes at most, if there are not so many; and what was looked at beforehand.
+ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES, WANTED, SEEN = range(10)
 # What it does: the next row, a traversal, a traversal at a completed path.
 NEXT, WALKING, WRITING = 0, 1, 2
 # For each step, the place in its list; for each part, where its projected tuples are, its join tuple, the chosen one of
 # its projected tuples, its count, its bits for NULL; the parts that have several; the vertex values of the first part.
-AT = 8
+AT = 10
 HAS, CHOICE, PLACE, COUNT, ZEROS, MANY, VALUES = (AT + MOST_PARTS * i for i in range(1, 8))
+#: The places that were looked at.
+LOOKED = AT + MOST_PARTS * 8
+#: An arena of more words is no longer in the processor's own memory: then so many rows are looked up together, before
+#: they are applied one after the other.
+CACHED, WARM = 1 << 16, 64
 #: The columns of the path so far.
-PATH = AT + MOST_PARTS * 8
+PATH = LOOKED + WARM

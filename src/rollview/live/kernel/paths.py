@@ -36,7 +36,7 @@ from rollview.live.kernel.numbers import (
 )
 
 #: From so many rows on, columns are written one after the other.
-MANY_ROWS = 12
+MANY_ROWS = 8
 
 
 def put_tuple(arena: Words, plan: Words, state: Words, part: int, number: int) -> None:
@@ -117,7 +117,8 @@ def write_tuples(arena: Words, plan: Words, state: Words, out: Words, last: int,
             bits |= state[ZEROS + part]
     if count < MANY_ROWS and plan[SUMS] == 0:
         for j in range(count):
-            put_tuple(arena, plan, state, last, begin + j)
+            if arena[state[HAS + last] + 1] > 1:  # if not, it has been put there
+                put_tuple(arena, plan, state, last, begin + j)
             for column in range(plan[FIELDS]):
                 out[column, to + j] = state[PATH + column]
             if plan[NULLS_OUT] >= 0:
@@ -128,26 +129,30 @@ def write_tuples(arena: Words, plan: Words, state: Words, out: Words, last: int,
         if part != last:
             pair = plan[part_at(part) + SHOWN_AT]
             for _ in range(plan[part_at(part) + SHOWN]):
-                column = plan[pair + 1]
-                word = state[PATH + column]
-                for j in range(count):
-                    out[column, to + j] = word
+                out[plan[pair + 1], to : to + count] = state[PATH + plan[pair + 1]]
                 pair += PAIR_WORDS
     pair = plan[own + SHOWN_AT]
     for _ in range(plan[own + SHOWN]):
-        column, at = plan[pair + 1], base + plan[pair]
-        for j in range(count):
-            out[column, to + j] = arena[at + j * stride]
+        write_words(arena, base + plan[pair], stride, 1, out[plan[pair + 1], to : to + count])
         pair += PAIR_WORDS
-    if plan[NULLS_OUT] >= 0:
+    write_words(arena, base + width, stride, weight, out[plan[FIELDS], to : to + count])
+    if plan[NULLS_OUT] >= 0 and plan[own + BITS]:
         for j in range(count):
             out[plan[NULLS_OUT], to + j] = bits | zeros(arena, plan, last, base + j * stride)
-    for j in range(count):
-        out[plan[FIELDS], to + j] = weight * arena[base + j * stride + width]
+    elif plan[NULLS_OUT] >= 0:
+        out[plan[NULLS_OUT], to : to + count] = bits
     if plan[SUMS]:
         for j in range(count):
             put_tuple(arena, plan, state, last, begin + j)
             write_sums(arena, plan, state, out, to + j)
+
+
+def write_words(arena: Words, at: int, stride: int, factor: int, to: Words) -> None:
+    """Writes one word of each of some projected tuples. What is read and written are arrays of their own: their places
+    need no test for being below zero."""
+    block = arena[at : at + (len(to) - 1) * stride + 1]
+    for j in range(len(to)):
+        to[j] = factor * block[j * stride]
 
 
 def write_sums(arena: Words, plan: Words, state: Words, out: Words, to: int) -> None:

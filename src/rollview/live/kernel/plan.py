@@ -97,6 +97,12 @@ class Plan:
         """Whether there is one part, which joins with none: its vertex is made up."""
         return len(self.parts) == 1
 
+    def room(self, part: PartPlan) -> int:
+        """The words that a row of a part takes at most without what grows: its vertex values, lists, tuples, and fresh
+        pieces from which small ones are cut. A piece is rounded up by half."""
+        found = part.tuple + part.stride + 8 + sum(self.vertices[vertex].size + 8 for vertex in part.vertices)
+        return 2 * found + n.CHUNK * (1 + found // (n.CHUNK // 2))
+
     def row_words(self, number: int) -> int:
         """About how many words a row of a part takes, if each vertex value is shared by two rows. Blocks, lists and
         tables have room for more than they hold: how much, was measured."""
@@ -133,7 +139,7 @@ class Plan:
             for pairs in (self.shown.words[part.number], self.shown.bits[part.number]):
                 head += [len(pairs), more + len(tail)]
                 tail += [number for pair in pairs for number in pair]
-            head += [part.width - 1]
+            head += [part.width - 1, self.room(part)]
         for each in vertices:
             head += [each.key, each.size, each.table, len(each.slots), more + len(tail)]
             for member, slot in each.slots.items():

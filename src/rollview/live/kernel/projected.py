@@ -42,38 +42,44 @@ def block_find(arena: Words, has: int, fields: Words, at: int, width: int, strid
         slot = (slot + 1) & mask
 
 
-def block_add(arena: Words, has: int, words: Words, at: int, width: int, stride: int) -> Words:
+def block_wants(arena: Words, has: int, stride: int) -> int:
+    """The words that are taken if a tuple is added, at most: those of a larger block, and of its index."""
+    count = arena[has + 1]
+    if count < block_room(arena, has):
+        return 0
+    words = 3 * (count + 1) * stride + 8
+    return words + 2 * (words // stride) + 32
+
+
+def block_add(arena: Words, has: int, words: Words, at: int, width: int, stride: int) -> None:
     """Adds a tuple that is not there."""
     count = arena[has + 1]
     if count == block_room(arena, has):
-        arena = block_grown(arena, has, width, stride)
+        block_grow(arena, has, width, stride)
     base = arena[has]
     for i in range(stride):
         arena[base + count * stride + i] = words[at + i]
     arena[has + 1] = count + 1
     if block_room(arena, has) > FEW:
         index_put(arena, base, count, width, stride)
-    return arena
 
 
-def block_grown(arena: Words, has: int, width: int, stride: int) -> Words:
-    """The arena with a larger block."""
+def block_grow(arena: Words, has: int, width: int, stride: int) -> None:
+    """Takes a larger block."""
     old, count = arena[has], arena[has + 1]
     room = count + 1 if count < 2 else 2 * count if count < 64 else count + count // 2
     header = 1 if room <= FEW else 3
     size = rounded(header + room * stride)
     if room > FEW:
         room = (size - header) // stride
-    arena, new = take(arena, size)
-    new += header
+    new = take(arena, size) + header
     arena[new - 1] = room
     for i in range(count * stride):
         arena[new + i] = arena[old + i]
     block_free(arena, has, stride)
     arena[has] = new
     if room > FEW:
-        arena = index_made(arena, new, count, width, stride)
-    return arena
+        make_index(arena, new, count, width, stride)
 
 
 def block_free(arena: Words, has: int, stride: int) -> None:
@@ -113,18 +119,17 @@ def index_set(arena: Words, index: int, slot: int, value: int) -> None:
     arena[at] = (arena[at] & ~(HALF << shift)) | (value << shift)
 
 
-def index_made(arena: Words, base: int, count: int, width: int, stride: int) -> Words:
-    """The arena with an index of a block."""
+def make_index(arena: Words, base: int, count: int, width: int, stride: int) -> None:
+    """Makes the index of a block."""
     size = 32
     while size < 2 * arena[base - 1]:
         size *= 2
-    arena, index = take(arena, size >> 1)
+    index = take(arena, size >> 1)
     for i in range(size >> 1):
         arena[index + i] = 0
     arena[base - 3], arena[base - 2] = index, size - 1
     for i in range(count):
         index_put(arena, base, i, width, stride)
-    return arena
 
 
 def index_put(arena: Words, base: int, number: int, width: int, stride: int) -> None:

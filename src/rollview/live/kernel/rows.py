@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from rollview.live.interning import Words
-from rollview.live.kernel.lists import list_add, list_remove
+from rollview.live.kernel.lists import list_add, list_remove, list_wants
 from rollview.live.kernel.look_ahead import enter_flags, part_at, raise_beyond, side_at, slot_of, vertex_at
 from rollview.live.kernel.memory import give, take
 from rollview.live.kernel.numbers import (
     IN_FIELDS,
     IN_KEY,
+    IN_WIDTH,
     JOIN_TUPLES,
     KEY,
     LEAF,
+    LOOKED,
     MEMBER_SLOT,
     MEMBER_WORDS,
     MEMBERS,
     MEMBERS_AT,
     PROJECTED,
     PUSHED,
+    ROOM,
     SIDES,
     SLOT,
     STRIDE,
@@ -30,8 +33,36 @@ from rollview.live.kernel.numbers import (
     VERTEX_VALUES,
     WIDTH,
 )
-from rollview.live.kernel.projected import block_add, block_find, block_free, block_remove
-from rollview.live.kernel.tables import enter_record, found_record, leave_record
+from rollview.live.kernel.projected import block_add, block_find, block_free, block_remove, block_wants
+from rollview.live.kernel.tables import PLACES, enter_record, found_record, hashed, leave_record, table_wants
+
+
+def warmed(arena: Words, plan: Words, state: Words, part: int, rows: Words, first: int, end: int) -> int:
+    """Looks at the vertex values of some rows and at their lists, so that the processor fetches many at the same time.
+    What is returned is of no use, but without it nothing would be fetched."""
+    own = part_at(part)
+    wide, found = plan[own + IN_WIDTH], 0
+    for side in range(plan[own + SIDES]):
+        at = side_at(plan, part, side)
+        vertex = vertex_at(plan, plan[at + VERTEX])
+        table, key, slot = plan[vertex + VALUE_TABLE], plan[vertex + KEY], plan[at + SLOT]
+        base, mask = arena[table], arena[table + 1]
+        for row in range(first, end):
+            place = base + (hashed(rows, row * wide + plan[at + IN_KEY], key) & mask)
+            state[LOOKED + row - first] = place
+            found ^= arena[place]
+        for row in range(first, end):
+            value = arena[state[LOOKED + row - first]] & PLACES
+            if value:
+                state[LOOKED + row - first] = value + slot
+                found ^= arena[value + slot]
+            else:
+                state[LOOKED + row - first] = 0
+        for row in range(first, end):
+            value = state[LOOKED + row - first]
+            if value and arena[value]:
+                found ^= arena[arena[value] - 1]
+    return found
 
 
 def values_found(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> bool:
@@ -47,7 +78,24 @@ def values_found(arena: Words, plan: Words, state: Words, part: int, rows: Words
     return there
 
 
-def values_made(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> Words:
+def row_wants(arena: Words, plan: Words, state: Words, part: int, item: int) -> int:
+    """The words that a row takes at most whose vertex values and join tuple were looked up."""
+    own = part_at(part)
+    found, leaf = plan[own + ROOM], plan[own + LEAF]
+    for side in range(plan[own + SIDES]):
+        at, value = side_at(plan, part, side), state[VALUES + side]
+        if value == 0:
+            found += table_wants(arena, plan[vertex_at(plan, plan[at + VERTEX]) + VALUE_TABLE])
+        elif item == 0 and not leaf:
+            found += list_wants(arena, value + plan[at + SLOT])
+    if leaf:
+        item = state[VALUES]
+    elif item == 0:
+        found += table_wants(arena, plan[own + TABLE])
+    return found + block_wants(arena, blocks_of(plan, part, item), plan[own + STRIDE]) if item else found
+
+
+def make_values(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> None:
     """Makes those vertex values of a row that are not there."""
     for side in range(plan[part_at(part) + SIDES]):
         if state[VALUES + side]:
@@ -55,15 +103,14 @@ def values_made(arena: Words, plan: Words, state: Words, part: int, rows: Words,
         own = side_at(plan, part, side)
         vertex = vertex_at(plan, plan[own + VERTEX])
         size, key = plan[vertex + VALUE], plan[vertex + KEY]
-        arena, value = take(arena, size)
+        value = take(arena, size)
         for i in range(key):
             arena[value + i] = rows[at + plan[own + IN_KEY] + i]
         for i in range(key, size):
             arena[value + i] = 0
-        arena = enter_record(arena, plan[vertex + VALUE_TABLE], value, key)
+        enter_record(arena, plan[vertex + VALUE_TABLE], value, key)
         arena[VERTEX_VALUES] += 1
         state[VALUES + side] = value
-    return arena
 
 
 def item_found(arena: Words, plan: Words, state: Words, part: int) -> int:
@@ -82,7 +129,7 @@ def blocks_of(plan: Words, part: int, item: int) -> int:
     return item + 2 * plan[at + SIDES]
 
 
-def item_made(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> tuple[Words, int]:
+def item_made(arena: Words, plan: Words, state: Words, part: int, rows: Words, at: int) -> int:
     """A new join tuple with one projected tuple, of a changed row."""
     own = part_at(part)
     sides, stride, width = plan[own + SIDES], plan[own + STRIDE], plan[own + WIDTH]
@@ -91,10 +138,10 @@ def item_made(arena: Words, plan: Words, state: Words, part: int, rows: Words, a
     arena[PROJECTED] += 1
     if plan[own + LEAF]:
         item = state[VALUES]
-        arena = block_add(arena, blocks_of(plan, part, item), rows, fields, width, stride)
+        block_add(arena, blocks_of(plan, part, item), rows, fields, width, stride)
         raise_beyond(arena, plan, plan[side_at(plan, part, 0) + VERTEX], item, part)
-        return arena, item
-    arena, item = take(arena, plan[own + TUPLE])
+        return item
+    item = take(arena, plan[own + TUPLE])
     for side in range(sides):
         arena[item + side] = state[VALUES + side]
     has = item + 2 * sides
@@ -102,13 +149,13 @@ def item_made(arena: Words, plan: Words, state: Words, part: int, rows: Words, a
     for i in range(stride):
         arena[has + 2 + i] = rows[fields + i]
     for side in range(sides):
-        arena = list_add(arena, slot_of(arena, plan, part, item, side), item, item + sides + side)
-    arena = enter_record(arena, plan[own + TABLE], item, sides)
+        list_add(arena, slot_of(arena, plan, part, item, side), item, item + sides + side)
+    enter_record(arena, plan[own + TABLE], item, sides)
     enter_flags(arena, plan, part, item)
-    return arena, item
+    return item
 
 
-def counted(arena: Words, plan: Words, part: int, item: int, rows: Words, at: int) -> Words:
+def count_row(arena: Words, plan: Words, part: int, item: int, rows: Words, at: int) -> None:
     """Adds a changed row to the projected tuples of a join tuple; one that then stands for no row goes."""
     own = part_at(part)
     stride, width = plan[own + STRIDE], plan[own + WIDTH]
@@ -117,12 +164,12 @@ def counted(arena: Words, plan: Words, part: int, item: int, rows: Words, at: in
     number = block_find(arena, has, rows, fields, width, stride)
     if number < 0:
         arena[PROJECTED] += 1
-        return block_add(arena, has, rows, fields, width, stride)
+        block_add(arena, has, rows, fields, width, stride)
+        return
     add_state(arena, arena[has] + number * stride + width, rows, fields + width, plan[own + PUSHED])
     if arena[arena[has] + number * stride + width] == 0:
         arena[PROJECTED] -= 1
         block_remove(arena, has, number, width, stride)
-    return arena
 
 
 def add_state(words: Words, at: int, more: Words, there: int, sums: int) -> None:

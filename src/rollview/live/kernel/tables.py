@@ -53,13 +53,21 @@ def found_record(arena: Words, table: int, keys: Words, at: int, count: int) -> 
         slot = (slot + 1) & mask
 
 
-def enter_record(arena: Words, table: int, record: int, count: int) -> Words:
+def table_wants(arena: Words, table: int) -> int:
+    """The words that are taken if a record is added."""
+    return 2 * (arena[table + 1] + 1) if is_full(arena, table) else 0
+
+
+def is_full(arena: Words, table: int) -> bool:
+    return (arena[table + 2] + 1) * 8 > (arena[table + 1] + 1) * 5
+
+
+def enter_record(arena: Words, table: int, record: int, count: int) -> None:
     """Adds a record that is not in the table."""
-    if (arena[table + 2] + 1) * 8 > (arena[table + 1] + 1) * 5:
-        arena = resized(arena, table, (arena[table + 1] + 1) * 2, count)
+    if is_full(arena, table):
+        resize(arena, table, (arena[table + 1] + 1) * 2, count)
     put(arena, table, record, hashed(arena, record, count))
     arena[table + 2] += 1
-    return arena
 
 
 def put(arena: Words, table: int, record: int, hash_: int) -> None:
@@ -70,10 +78,10 @@ def put(arena: Words, table: int, record: int, hash_: int) -> None:
     arena[base + slot] = entry(hash_, record)
 
 
-def resized(arena: Words, table: int, size: int, count: int) -> Words:
-    """The arena with a table of another size: a power of two."""
+def resize(arena: Words, table: int, size: int, count: int) -> None:
+    """Gives a table another size: a power of two."""
     old, mask = arena[table], arena[table + 1]
-    arena, new = take(arena, size)
+    new = take(arena, size)
     for i in range(size):
         arena[new + i] = 0
     arena[table], arena[table + 1] = new, size - 1
@@ -84,7 +92,6 @@ def resized(arena: Words, table: int, size: int, count: int) -> Words:
                 record = found & PLACES
                 put(arena, table, record, hashed(arena, record, count))
         give(arena, old, mask + 1)
-    return arena
 
 
 def leave_record(arena: Words, table: int, record: int, count: int) -> None:

@@ -88,6 +88,8 @@ class Diff:
     @property
     def rows(self) -> int:
         """The number of rows; those in files are counted."""
+        if self.in_memory:
+            return self.held
         return sum(len(weights) for _, weights in self.change.pieces(PIECE))
 
     def tables(self, form: Form) -> Iterator[pa.Table]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rollview.errors import UserError
 from rollview.live.core import Core
 from rollview.live.interning import Words
-from rollview.live.words import Flags
+from rollview.live.words import Flags, plain_array
 from rollview.plan.reserved import DELETED, WEIGHT
 from rollview.store.protocol import CHANGE_TYPE, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
@@ -40,7 +40,7 @@ def wrapped(
 ) -> pa.Table:
     """Weighted rows as a table. Rows with the same key are in one call."""
     if envelope is Envelope.WEIGHTS:
-        return _table(core, rows, names, WEIGHT.label, pa.array(weights, pa.int64()))
+        return _table(core, rows, names, WEIGHT.label, plain_array(weights, pa.int64()))
     if envelope is Envelope.CHANGES:
         return _changes(core, key, rows, weights, names)
     assert key is not None

@@ -6,9 +6,8 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from rollview.errors import UserError
 from rollview.store.protocol import Identity
@@ -18,8 +17,7 @@ Vector = Mapping[str, Identity]
 _BEGIN = "rv1."
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a view stands: the vector, how many changes it has been given that are in no commit, the number of the diff
     since the live view was made, and the time. A subscriber that has not got the whole of its snapshot stands before
     all rows (``before_all``)."""

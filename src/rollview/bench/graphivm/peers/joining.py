@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from rollview.bench.graphivm.peers.output import Output, word
+from rollview.bench.graphivm.peers.output import Output, changed_row, word
 from rollview.bench.graphivm.peers.relations import Column, Occurrence, Relation, Relations, connected
 from rollview.live.generated.text import Text
 from rollview.live.kernel.plan import Plan
@@ -186,4 +186,4 @@ class Joining:
             return
         for i, column in enumerate(target.relation.columns):
             text(f"row[{i}] = {word(column)}")
-        text(f"arena = row_changed(arena, plan, {target.relation.at}, row, {weight})")
+        changed_row(text, target.relation, "row", weight)

@@ -118,7 +118,8 @@ class Outer:
         text(f"row[{self.counts[own.part]}] = weight")
         for column in own.stored:
             text(f"row[{self.places[column]}] = {word(column)}")
-        text("arena = entered(arena, plan, row)")
+        text("wanted = entry_wants(arena, plan, row)", "if wanted: arena = grown(arena, wanted)")
+        text("enter(arena, plan, row)")
         with text.block("if push and " + self._complete("row[{}]")):
             for each in self.all:
                 if each is not own:

@@ -15,6 +15,13 @@ def word(column: Column) -> str:
     return f"w{column[0]}_{column[1]}"
 
 
+def changed_row(text: Text, relation: Relation, row: str, weight: str) -> None:
+    """Changes a row of a relation, for which there must be room."""
+    text(f"wanted = change_wants(arena, plan, {relation.at})")
+    text("if wanted: arena = grown(arena, wanted)")
+    text(f"row_changed(arena, plan, {relation.at}, {row}, {weight})")
+
+
 class Output:
     """Puts out rows of the view. ``kept`` is the relation of the view, if it is kept."""
 
@@ -60,7 +67,7 @@ class Output:
         if self.kept is None:
             return
         self._row(text, parts, nulls, "0", "shown[{}]")
-        text(f"arena = row_changed(arena, plan, {self.kept.at}, shown, {weight})")
+        changed_row(text, self.kept, "shown", weight)
 
     def _row(self, text: Text, parts: Sequence[int], nulls: str, weight: str, to: str) -> None:
         for column, name in self.shown(parts):
@@ -84,10 +91,15 @@ class Output:
             with text.block("else"):
                 for column, name in self.shown(others):
                     text(f"out[{column}, done:done + more] = {name}")
+                changing = [column for column, _ in self.shown(last)] + [self.width]
+                if self.plan.shown.nulls >= 0:
+                    changing.append(self.plan.shown.nulls)
+                for column in changing:
+                    text(f"to{column} = out[{column}, done:done + more]")
                 with text.block("for j in range(more)"):
                     text(*choose)
                     self.nulls(text, last, "row_nulls", nulls)
-                    self._row(text, last, "row_nulls", weight, "out[{}, done + j]")
+                    self._row(text, last, "row_nulls", weight, "to{}[j]")
             text("done += more")
         if self.kept is not None:
             with text.block("for j in range(more)"):

@@ -5,7 +5,7 @@ So a live view can be made with it, and all that is not the graph is the same fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,6 @@ from rollview.live.graph.protocol import GraphOf, LookAhead, Paths, Rows, Size
 from rollview.live.interning import Words
 from rollview.live.kernel import numbers as n
 from rollview.live.kernel.build import compiled_text, module
-from rollview.live.kernel.graph import row_words
 from rollview.live.kernel.plan import plan_of
 from rollview.live.shape import Shape
 
@@ -57,8 +56,11 @@ class Peer:
         self.shows, self.distinct, self.visited = self.plan.shown.rows, False, 0
         self._functions: dict[tuple[int, bool, bool], Callable[..., Any]] = {}
 
+    def expect(self, rows: Mapping[int, int]) -> None:
+        """Its tables grow as they are filled."""
+
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
-        yield from self.changed(part, row_words(rows), push=push)
+        yield from self.changed(part, rows.all, push=push)
 
     def changed(self, part: int, rows: Words, *, push: bool = True) -> Iterator[Paths]:
         """Like ``change``; of each row, all words lie side by side."""

@@ -9,12 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from rollview.live.interning import Words
-from rollview.live.kernel.lists import list_add, list_remove
-from rollview.live.kernel.memory import give, take
-from rollview.live.kernel.tables import enter_record, found_record, hashed, leave_record
+from rollview.live.kernel.lists import list_add, list_remove, list_wants
+from rollview.live.kernel.memory import give, grown, has_room, take
+from rollview.live.kernel.numbers import CHUNK
+from rollview.live.kernel.tables import enter_record, found_record, hashed, leave_record, table_wants
 
 
-def row_changed(arena: Words, plan: Words, at: int, row: Words, weight: int) -> Words:
+def change_wants(arena: Words, plan: Words, at: int) -> int:
+    """The words that are taken if a row comes, at most, and that are not there; else 0. A list may have all rows."""
+    table, indexes = plan[at], plan[at + 2]
+    found = 2 * plan[at + 1] + CHUNK + table_wants(arena, table) + (3 * arena[table + 2] + 32) * indexes
+    for i in range(indexes):
+        found += table_wants(arena, plan[at + 3 + 2 * i])
+    return 0 if has_room(arena, found) else found
+
+
+def row_changed(arena: Words, plan: Words, at: int, row: Words, weight: int) -> None:
     """A row of a relation comes, goes, or has another count."""
     table, width, indexes = plan[at], plan[at + 1], plan[at + 2]
     record = found_record(arena, table, row, 0, width)
@@ -26,27 +36,26 @@ def row_changed(arena: Words, plan: Words, at: int, row: Words, weight: int) -> 
                 unlinked(arena, index, record + column, record + width + 1, i)
             leave_record(arena, table, record, width)
             give(arena, record, width + 1 + indexes)
-        return arena
-    arena, record = take(arena, width + 1 + indexes)
+        return
+    record = take(arena, width + 1 + indexes)
     for i in range(width):
         arena[record + i] = row[i]
     arena[record + width] = weight
-    arena = enter_record(arena, table, record, width)
+    enter_record(arena, table, record, width)
     for i in range(indexes):
         index, column = plan[at + 3 + 2 * i], plan[at + 4 + 2 * i]
-        arena = linked(arena, index, record + column, record + width + 1, i)
-    return arena
+        link(arena, index, record + column, record + width + 1, i)
 
 
-def linked(arena: Words, index: int, key: int, item: int, place: int) -> Words:
+def link(arena: Words, index: int, key: int, item: int, place: int) -> None:
     """Adds a row to the list of its value in an index."""
     value = found_record(arena, index, arena, key, 1)
     if value == 0:
-        arena, value = take(arena, 4)
+        value = take(arena, 4)
         arena[value] = arena[key]
         arena[value + 1] = arena[value + 2] = arena[value + 3] = 0
-        arena = enter_record(arena, index, value, 1)
-    return list_add(arena, value + 1, item, item + place)
+        enter_record(arena, index, value, 1)
+    list_add(arena, value + 1, item, item + place)
 
 
 def unlinked(arena: Words, index: int, key: int, item: int, place: int) -> None:
@@ -65,23 +74,37 @@ def loaded(arena: Words, plan: Words, at: int, rows: Words, wide: int, counted: 
         for i in range(len(columns)):
             row[i] = rows[begin + columns[i]]
         if rows[begin + counted]:
-            arena = row_changed(arena, plan, at, row, rows[begin + counted])
+            wanted = change_wants(arena, plan, at)
+            if wanted:
+                arena = grown(arena, wanted)
+            row_changed(arena, plan, at, row, rows[begin + counted])
     return arena
 
 
-def entered(arena: Words, plan: Words, row: Words) -> Words:
+def entry_wants(arena: Words, plan: Words, row: Words) -> int:
+    """The words that are taken if a row is added to a full outer join table, at most, and that are not there; else
+    0."""
+    ends = plan[1]
+    found = 2 * (plan[0] + 8 * ends) + CHUNK
+    for i in range(ends):
+        if row[plan[4 + 3 * i]]:
+            value = found_record(arena, plan[2 + 3 * i], row, plan[3 + 3 * i], 1)
+            found += list_wants(arena, value + 1) if value else table_wants(arena, plan[2 + 3 * i])
+    return 0 if has_room(arena, found) else found
+
+
+def enter(arena: Words, plan: Words, row: Words) -> None:
     """Adds a row to a full outer join table: to the index of each end of a join that it has.
 
     In the plan are the words of a row, how many ends there are, and of each the index, the column, the column that says
     how often the end's row is there."""
     width, ends = plan[0], plan[1]
-    arena, record = take(arena, width + ends)
+    record = take(arena, width + ends)
     for i in range(width):
         arena[record + i] = row[i]
     for i in range(ends):
         if row[plan[4 + 3 * i]]:
-            arena = linked(arena, plan[2 + 3 * i], record + plan[3 + 3 * i], record + width, i)
-    return arena
+            link(arena, plan[2 + 3 * i], record + plan[3 + 3 * i], record + width, i)
 
 
 def left(arena: Words, plan: Words, record: int) -> None:
