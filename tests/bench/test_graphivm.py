@@ -128,7 +128,7 @@ def is_kept(kind: Kind, view: JoinView, tables: Tables, *, keep: bool) -> None:
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("kind", [Kind.CLASSIC, Kind.AUXILIARY])
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 def test_a_peer_computes_what_duckdb_does(view: JoinView, kind: Kind, keep: bool, data: Data) -> None:
     is_kept(kind, view, data.tables, keep=keep)
 

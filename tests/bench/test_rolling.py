@@ -19,7 +19,7 @@ def on_duckdb(folder: Path) -> Rollview:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_each_part_has_figures_with_bounds(part: str) -> None:
     """Whether a bound is reached, says nothing at this scale."""
     rows = run(0.001, part, connect=on_duckdb).to_dict()["rows"]

@@ -80,7 +80,7 @@ def session(start: tuple[str, ...], view: str, limits: Limits) -> Rollview:
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 def test_a_refresh_changes_the_view_by_that_and_back(case: Case, request: pytest.FixtureRequest) -> None:
     rv = session(case.start, case.view, DEFAULT)
     found = refreshed(rv, case)
@@ -91,7 +91,7 @@ def test_a_refresh_changes_the_view_by_that_and_back(case: Case, request: pytest
 
 
 @pytest.mark.parametrize("case", GROUPED, ids=str)
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 def test_a_refresh_with_helpers_changes_the_view_by_that_and_back(case: Case, request: pytest.FixtureRequest) -> None:
     rv = session(case.start, case.view, HELPERS_FOR_ALL)
     if rv.catalog.get("v").helpers and not request.config.getoption("--bless"):

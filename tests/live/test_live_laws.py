@@ -167,7 +167,7 @@ def _shortest(law: Law, case: History, graph_of: GraphOf) -> History:
 
 
 @pytest.mark.parametrize(("law", "graph_of", "quick", "slow"), EACH)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_a_sample_of_histories(law: Law, graph_of: GraphOf, quick: int, slow: int) -> None:
     for seed in numbers(quick):
         checked(law, history(seed), graph_of)

@@ -175,6 +175,7 @@ def test_optimizing_a_table_is_no_moment_of_its_own() -> None:
         (datetime.now(timezone.utc) + timedelta(days=2), UserError, "future"),
     ],
 )
+@pytest.mark.one_in(3)
 def test_a_moment_that_cannot_be_reached_is_refused(moment: Any, error: type[RollviewError], told: str) -> None:
     rv = filled()
     rv.create("cities", CITIES)

@@ -55,7 +55,7 @@ def test_the_strategy_that_is_named_is_the_one_that_is_taken(rv: Rollview) -> No
 
 
 @pytest.mark.parametrize("limits", [PLAIN, HELPERS_FOR_ALL], ids=["plain", "helpers"])
-@pytest.mark.parametrize("one_in", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_in", [24, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_strategy_that_is_named_for_a_view_of_any_kind_is_the_one_that_is_taken(
     limits: Limits, one_in: int
 ) -> None:

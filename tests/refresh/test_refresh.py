@@ -93,7 +93,7 @@ def test_more_views_follow_the_rounds_on_spark(opened: Callable[..., Rollview]) 
     assert wrong == {}
 
 
-@pytest.mark.parametrize("one_in", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_in", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_more_views_follow_the_rounds_on_duckdb(one_in: int) -> None:
     """A fifth of them; in the slow half, all."""
     views = sample([view for view in MORE if not view.spark_only], one_in)

@@ -63,7 +63,7 @@ def _picked(name: str) -> str:
     )
 
 
-@pytest.mark.parametrize("one_in", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_in", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_queries_of_tpch_follow_their_tables_on_duckdb(one_in: int, tmp_path: Path) -> None:
     rv = connect("duckdb:")
     followed(rv, lambda name: DuckFrame(f"SELECT {_picked(name)} FROM '{tmp_path}/{name}.parquet'"), tmp_path, one_in)

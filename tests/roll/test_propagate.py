@@ -303,6 +303,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("query", REFUSED)
+@pytest.mark.one_in(3)
 def test_an_operator_without_a_timed_rule_is_named(query: str) -> None:
     rv = filled()
     rv.create("firsts", f"{CITIES} ORDER BY total DESC LIMIT 1")
