@@ -1,7 +1,8 @@
 """Whether the tests find faults of the delta rules: python tests/mutants/run.py [a part of a file's name or of a fault …]
 
 Each fault of ``table.py`` is planted in a copy of ``src``; then the cases of its rule run, and if they find nothing, all
-quick tests of ``tests/cases`` and ``tests/delta``, with the cases that the seed leaves out. A fault that these do not find survives: it needs a case.
+quick tests of ``tests/cases`` and ``tests/delta``, with the cases that the seed leaves out. A fault that these do not
+find survives: it needs a case.
 """
 
 from __future__ import annotations
