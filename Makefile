@@ -11,10 +11,10 @@ help:            ## what can be made
 demo: $(READY)   ## a shop of five million rows, three views, 0.1 % changed: what a refresh costs
 	@$(BIN)/rollview demo
 
-quick: lint      ## lint, types and every test that needs no Spark (about four minutes on 2 cores)
+quick: lint      ## lint, types and every test that needs no Spark (about three minutes on 2 cores)
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not spark"
 
-test: lint       ## the same, and beside it the tests on Spark, in a process of their own (about 20 minutes on 2 cores)
+test: lint       ## the same, and beside it the tests on Spark, in a process of their own (about 15 minutes on 2 cores)
 	@log=$$(mktemp); trap 'kill $$spark 2>/dev/null; rm -f $$log' EXIT; \
 	$(BIN)/pytest -q -m "not slow and spark" >$$log 2>&1 & spark=$$!; \
 	$(BIN)/pytest -q -m "not slow and not spark"; others=$$?; \
