@@ -9,6 +9,7 @@ import pytest
 import shop
 from compare import rows
 from rollview import NotIncremental, Rollview, connect
+from rollview.errors import SqlError
 from rollview.limits import Limits
 from rounds import VIEWS
 from seeds import sample
@@ -169,3 +170,15 @@ def test_an_explanation_is_json_for_programs(rv: Rollview) -> None:
     assert found["next"]["strategy"] == "no_op"
     assert found["reads"][0]["key"] == ["id"]
     assert {each["strategy"] for each in found["strategies"]} >= {"append", "aggregate_merge", "full"}
+
+
+def test_what_the_engine_has_against_a_plan_is_told(rv: Rollview, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> object:
+        raise SqlError("this cannot be selected")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rv.engine, "over_state", refuses)
+        rv.create("odd", "SELECT id FROM sales WHERE amount > 5")
+    assert rv.catalog.get("odd").always_full == "not_compiled"
+    assert "this cannot be selected" in (rv.explanation("odd").not_planned or "")
+    assert rv.verify("odd").ok

@@ -18,7 +18,7 @@ from rollview.plan.nodes import Column, Computed, Node, Project, UnionAll
 
 TAG = "__branch"
 
-#: What the tag is, for people.
+#: The name of the tag in explanations.
 BRANCH = "the branch of the UNION ALL"
 
 

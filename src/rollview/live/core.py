@@ -78,7 +78,8 @@ class Core:
         return list(dict.fromkeys(name for names in parts for name in names))
 
     def expect(self, counts: Mapping[str, int]) -> None:
-        """Tables with so many rows will be loaded. How many a filter leaves is not known."""
+        """Makes room for tables of these numbers of rows, which are loaded next; not for those that are filtered, of
+        which fewer rows may remain."""
         parts = [part for part in self.shape.parts if not part.filters]
         self.graph.expect({part.number: counts.get(part.table, 0) for part in parts})
 

@@ -21,7 +21,7 @@ from rollview.plan.reserved import WEIGHT
 
 Columns = dict[str, pa.Array]
 
-#: The columns of up to so many rows are taken at once.
+#: All columns of a change are read at once if it has at most this many rows.
 _FEW = 64
 
 

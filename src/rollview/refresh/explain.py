@@ -169,7 +169,7 @@ def _next(catalog: Catalog, view: View, now: ViewStatus) -> Next:
     """What a refresh would do, by the rules of a refresh."""
     if now.damage is not None:
         if catalog.store.damage(catalog.state(view.name)) is not None:
-            return Next(FULL, REASONS["damaged"], "damaged")
+            return _recomputed(catalog, view, "damaged")
         return Next(None, "a table is damaged")
     before = catalog.reflected(view)
     try:
@@ -275,7 +275,7 @@ def _one(catalog: Catalog, view: View, target: Mapping[str, Identity], moved: Ma
     try:
         plan = guarded(lambda: found.chooser.choose(situation))
     except Failed as error:  # the delta of this change cannot be derived
-        return Next(FULL, f"{REASONS[BUG]}: {error.what}", BUG)
+        return _recomputed(catalog, view, BUG, f"{REASONS[BUG]}: {error.what}")
     assert isinstance(plan, RefreshPlan)
     if plan.strategy == NO_OP:
         return Next(NO_OP, "the changes since are in columns that the view does not use")

@@ -105,7 +105,7 @@ class Graph(Protocol):
         """How many join tuples traversals have visited."""
 
     def expect(self, rows: Mapping[int, int]) -> None:
-        """So many rows of some parts will come: room may be made for them at once."""
+        """Announces the number of rows of each part that are loaded next, so that room can be made at once."""
 
     def change(self, part: int, rows: Rows, *, push: bool = True) -> Iterator[Paths]:
         """Changes the rows of a part, and yields what this does to the completed paths, in pieces of bounded size.

@@ -17,13 +17,13 @@ from rollview.live.kernel.plan import Plan, plan_of
 from rollview.live.shape import Shape
 from rollview.live.words import Kind, Layout
 
-#: Paths are written to a buffer that is used again, at first for so many: most changes make few.
+#: The paths for which the reused output buffer has room at first. Most changes make few.
 _FEW = 64
 
-#: From so many paths on, a buffer is not used again.
+#: A buffer for this many paths or more is not reused.
 _MUCH = 2048
 
-#: What the state's row and phase are before a change.
+#: The row and the phase in the state before a change.
 _BEGIN = (0, n.NEXT)
 
 
@@ -154,7 +154,7 @@ class CompiledGraph:
         return np.empty((self._height, min(16 * out.shape[1], self._piece)), dtype=np.int64)
 
     def _paths(self, out: Words, done: int) -> Paths:
-        """What a kernel has put out: handed over if it is much, else copied."""
+        """The output of a kernel: the buffer itself if it is large, otherwise a copy."""
         found, width = out[:, :done], self.plan.fields
         if out is not self._out or done < _MUCH:
             found = found.copy()

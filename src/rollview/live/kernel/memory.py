@@ -3,7 +3,7 @@
 Freed pieces of a size are used again for that size. Small ones are also cut from large ones that were freed.
 
 No function that changes the arena makes a larger one: before a row is applied it is known how many words that takes at
-most, and if there are not so many, the caller first makes the arena larger. So the array never has to be handed back,
+most, and if fewer are free, the caller first makes the arena larger. So the array never has to be handed back,
 and the functions count no references to it, which took most of their time.
 """
 
@@ -32,17 +32,17 @@ def large_size(number: int) -> int:
 
 
 def rounded(words: int) -> int:
-    """The size of the piece that one gets if one asks for so many words."""
+    """The size of the piece that is taken for this number of words."""
     return words if words <= SMALL else large_size(large_class(words))
 
 
 def has_room(arena: Words, words: int) -> bool:
-    """Whether there is fresh room for so many words."""
+    """Whether this many words are free at the end of the arena."""
     return arena[TOP] + words <= len(arena)
 
 
 def grown(arena: Words, words: int) -> Words:
-    """A larger arena with fresh room for so many words."""
+    """A larger arena that has this many free words at its end."""
     top, size = arena[TOP], len(arena)
     more = size if size < 1 << 24 else size // 2
     new = np.empty(max(size + more, top + words), np.int64)
@@ -76,7 +76,7 @@ def fresh(arena: Words, words: int) -> int:
 
 
 def take(arena: Words, words: int) -> int:
-    """A piece of so many words; what is in it is not known."""
+    """A piece of this many words; its content is undefined."""
     if words <= SMALL:
         at = arena[FREE + words]
         if at:
@@ -96,7 +96,7 @@ def take(arena: Words, words: int) -> int:
 
 
 def give(arena: Words, at: int, words: int) -> None:
-    """Frees a piece that was taken for so many words."""
+    """Frees a piece that was taken with this number of words."""
     number = words if words <= SMALL else large_class(words)
     arena[at] = arena[FREE + number]
     arena[FREE + number] = at

@@ -10,9 +10,9 @@ from __future__ import annotations
 TOP, FROM, UNTIL, VERTEX_VALUES, JOIN_TUPLES, PROJECTED, VISITED = 0, 1, 2, 3, 4, 5, 6
 #: The heads of the lists of free pieces, by size class.
 FREE = 8
-#: Pieces of up to so many words have a list for each size.
+#: Pieces of up to this many words have a list for each size.
 SMALL = 64
-#: Small pieces are cut from fresh ones of so many words.
+#: The words of a chunk, from which small pieces are cut.
 CHUNK = 8192
 #: Lists of larger pieces: of 96, 128, 192, 256, 384 words and so on.
 LARGE = 84
@@ -48,11 +48,11 @@ MEMBER_WORDS = 4
 SOURCE, SIDE, TARGET, TARGET_SLOT, TARGET_LEAF, CHOSEN = 0, 1, 2, 3, 4, 5
 STEP_WORDS = 6
 
-#: A graph has at most so many parts.
+#: The most parts that a graph has.
 MOST_PARTS = 32
 # The state: the row or place that a kernel is at, what it does there, how many rows it has put out, the step, the place
 # in the last part's projected tuples, how many other parts have several, the join tuple, whether it must be removed;
-# how many words of the arena the next row takes at most, if there are not so many; and what was looked at beforehand.
+# the most words of the arena that the next row takes, if fewer are free; and the places that were looked up beforehand.
 ROW, PHASE, DONE, STEP, INNER, SEVERAL, ITEM, GOES, WANTED, SEEN = range(10)
 # What it does: the next row, a traversal, a traversal at a completed path.
 NEXT, WALKING, WRITING = 0, 1, 2
@@ -60,9 +60,9 @@ NEXT, WALKING, WRITING = 0, 1, 2
 # its projected tuples, its count, its bits for NULL; the parts that have several; the vertex values of the first part.
 AT = 10
 HAS, CHOICE, PLACE, COUNT, ZEROS, MANY, VALUES = (AT + MOST_PARTS * i for i in range(1, 8))
-#: The places that were looked at.
+#: The places that were looked up beforehand.
 LOOKED = AT + MOST_PARTS * 8
-#: An arena of more words is no longer in the processor's own memory: then so many rows are looked up together, before
+#: An arena of more words than this is larger than the cache of the processor: then this many rows are looked up before
 #: they are applied one after the other.
 CACHED, WARM = 1 << 16, 64
 #: The columns of the path so far.

@@ -35,7 +35,7 @@ from rollview.live.kernel.numbers import (
     ZEROS,
 )
 
-#: From so many rows on, columns are written one after the other.
+#: If there are this many rows or more, columns are written one after the other.
 MANY_ROWS = 8
 
 
