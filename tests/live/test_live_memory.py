@@ -81,5 +81,8 @@ def test_no_row_takes_more_of_the_arena_than_was_asked_for(keys: int) -> None:
     tight, usual = cores
     assert tight.graph.size() == usual.graph.size()
     for part in range(3):
-        found = [sorted(map(tuple, each.graph.tuples(part)[:, 1:].tolist())) for each in cores]  # type: ignore[attr-defined]
+        found = []
+        for core in cores:
+            assert isinstance(core.graph, CompiledGraph)
+            found.append(sorted(map(tuple, core.graph.tuples(part)[:, 1:].tolist())))
         assert found[0] == found[1]
